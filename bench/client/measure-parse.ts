@@ -15,7 +15,7 @@ const chunkBytes = 65_536;
 
 /**
  * Compares the client, from the bytes of a response to blocks, with the simplest reader of the same response, which loses digits: it reads
- * the whole text, splits it and calls `JSON.parse`. Measures the processor time of all threads, because both leave garbage.
+ * the whole text, splits it and calls `JSON.parse`. Measures the processor time of all threads, to include garbage collection.
  */
 export async function measureParse(sample: Sample, runCount: number): Promise<ParseResult> {
   const lines = renumber(sample.lines);

@@ -20,8 +20,8 @@ export interface EngineBenchOptions {
 export const optionsHelp = [
   '--blocks N       blocks of the corpus (default 1000)',
   '--seed N         seed of the corpus (default 1)',
-  '--runs N         timed runs of each query on each side, at least (default 20)',
-  '--seconds N      how long warm runs of a query go on, at least (default 5)',
+  '--runs N         minimum number of timed runs of each query on each side (default 20)',
+  '--seconds N      minimum duration of the warm runs of a query (default 5)',
   '--threads N      threads of each side (default 2)',
   '--modes A,B      warm, cold (default both)',
   '--queries A,B    Q1 to Q10 (default all)',
@@ -44,10 +44,11 @@ export function parseOptions(args: readonly string[]): EngineBenchOptions {
     readCount(name, values[name], { fallback, min });
   const modes = values.modes?.split(',') ?? MODES;
   const unknown = modes.find((mode) => !MODES.some((name) => name === mode));
-  if (unknown !== undefined) throw new UsageFailure(`--modes knows warm and cold, not ${unknown}`);
+  if (unknown !== undefined)
+    throw new UsageFailure(`--modes accepts warm and cold, not ${unknown}`);
   const queries = values.queries?.split(',');
   const odd = queries?.find((name) => !/^Q([1-9]|10)$/.test(name));
-  if (odd !== undefined) throw new UsageFailure(`--queries knows Q1 to Q10, not ${odd}`);
+  if (odd !== undefined) throw new UsageFailure(`--queries accepts Q1 to Q10, not ${odd}`);
   return {
     seed: integer('seed', 1, 0),
     blockCount: integer('blocks', 1000, 1),

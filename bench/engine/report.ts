@@ -135,7 +135,7 @@ export function writeMarkdown(report: EngineReport, now: Date): string {
       table(describeResults(report, mode)),
     ]),
     '',
-    '## Beside the queries',
+    '## Other measurements',
     '',
     ...describeRest(report).map((line) => `- ${line}`),
     '',
@@ -149,7 +149,7 @@ export function writeMarkdown(report: EngineReport, now: Date): string {
 const method = [
   'Times are wall-clock times from the query to the last byte of the response, which is discarded. The ratio is DuckDB’s p50 divided by ours; the CPU ratio uses the CPU time of all threads of a process.',
   'Both sides gave the same bytes for every query in every mode: the checksum is the start of the SHA-256 of all lines.',
-  'DuckDB makes the text of each array of each block (`to_json`, `string_agg` in order); the process that asked joins these to lines and encodes them, as ours come. Ratio unjoined leaves that last part out of DuckDB’s time. Answers above 100 MB are asked for in ranges of 100 blocks, as one statement would hold them whole.',
+  'DuckDB generates the text of each array of each block (`to_json`, `string_agg` in order); the process that sent the query joins these to lines and encodes them. The ratio "unjoined" does not count that last part in DuckDB’s time. Responses above 100 MB are requested in ranges of 100 blocks, because one statement would hold the whole response in memory.',
   'Warm runs have a minimum duration on each side, because the runtime compiles code only after it has run often: twenty runs of a query of two milliseconds are not enough.',
   'Cold measurements start when the process is up (our threads started, DuckDB’s instance created) and no file is open.',
   'The writer is compared on 16 blocks whose segment is open: our time includes decoding pages, selecting rows and copying the output; `JSON.stringify` gets parsed objects with numbers as doubles, and its strings are not encoded to bytes.',

@@ -1,6 +1,6 @@
 /**
  * Empty blocks above the measured ones. The service evaluates the newest slots once for all clients with the same query and caches the
- * lines. A backfill reads history below them, and so must this benchmark.
+ * lines. With these blocks the measured ones are below the newest slots, as history usually is.
  */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';

@@ -29,7 +29,7 @@ const clockOf = () => new Date(performance.timeOrigin + performance.now());
 /** Measures the first scan of history by a user, and repeated scans. */
 export const firstScanBenchmark: Benchmark = {
   name: 'first-scan',
-  summary: 'queries over HTTP on segments never opened before, and repeated, beside DuckDB',
+  summary: 'queries over HTTP, first and repeated scans, compared with DuckDB',
   options: optionsHelp,
   async run(print, args) {
     const options = parseOptions(args);

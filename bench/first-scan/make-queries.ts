@@ -1,6 +1,6 @@
 /**
- * The ten queries, similar to those of typical users. They use programs of the public ledger if the corpus has them; otherwise the value of
- * the corpus with the closest frequency.
+ * The ten queries, similar to those of typical users. They use programs of the public ledger if the corpus has them, otherwise programs of
+ * the corpus that are about as frequent.
  */
 import type { RawBlocks } from './raw-blocks.ts';
 import { type Call, SampleCounts } from './sample-counts.ts';

@@ -75,7 +75,7 @@ class Reading {
   readonly #sampleTexts: string[] = [];
   #byteLength = 0;
   #hasRareAccount = false;
-  /** The first blocks, replaced by the blocks from the first one with the rare account on. */
+  /** The blocks for the warm-up: the first ones, or those from the first block with the rare account on. */
   #warm: BlockLine[] = [];
   #last: BlockLine | undefined;
 

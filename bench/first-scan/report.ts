@@ -58,8 +58,8 @@ export function describeSetting({ options, corpus, imported }: FirstScanReport):
   return [
     `machine: ${describeMachine()}; commit ${commit()}`,
     `corpus: ${blockCount.toLocaleString('en')} blocks, ${transactionCount.toLocaleString('en')} transactions, ${megabytes(corpus.rawBytes)} MB of raw JSON, from ${corpus.origin}`,
-    `on disk: ${megabytes(corpus.segmentBytes)} MB in ${corpus.segmentCount} segments, ${perTransaction(corpus.segmentBytes)} bytes a transaction${parquet}`,
-    `import: ${(blockCount / imported.seconds).toFixed(1)} blocks/s, ${cpuMs.toFixed(0)} ms of processor a block, ${(cpuMs / parseMs).toFixed(1)} × JSON.parse of the same bytes (${parseMs.toFixed(1)} ms); memory ${megabytes(imported.anonymousBytesPeak)} MB`,
+    `on disk: ${megabytes(corpus.segmentBytes)} MB in ${corpus.segmentCount} segments, ${perTransaction(corpus.segmentBytes)} bytes per transaction${parquet}`,
+    `import: ${(blockCount / imported.seconds).toFixed(1)} blocks/s, ${cpuMs.toFixed(0)} ms of processor time per block, ${(cpuMs / parseMs).toFixed(1)} × JSON.parse of the same bytes (${parseMs.toFixed(1)} ms); memory ${megabytes(imported.anonymousBytesPeak)} MB`,
     `service: cache ${cache.toFixed(0)} MB${options.cacheMegabytes === undefined ? ', all defaults' : ''}; ${options.runCount} first scans, ${options.repeatCount} repeated, medians`,
     ...(corpus.duckdbVersion === undefined
       ? []
@@ -124,7 +124,8 @@ function waitTable(report: FirstScanReport): ReportTable {
     digits(scan.residentBytesPeak / 1e6),
   ]);
   return {
-    title: 'First line on segments never opened before, streams at once, memory of the service',
+    title:
+      'First line on segments that were never opened, concurrent streams, memory of the service',
     rows: [head, ...rows],
   };
 }
@@ -182,7 +183,7 @@ function rivalTable({ queries, corpus }: FirstScanReport): ReportTable {
       ],
     ];
   });
-  return { title: 'DuckDB, and how many times as fast the service is', rows: [head, ...rows] };
+  return { title: 'DuckDB, and the speed of the service relative to it', rows: [head, ...rows] };
 }
 
 function mean(values: readonly number[]): number {
@@ -210,10 +211,10 @@ export function writeMarkdown(report: FirstScanReport, date: Date, command: stri
 }
 
 const method = [
-  'A first scan is asked of a fresh service process whose code is warm: it has spent processor time, 2 s unless `--warm-seconds` says otherwise, on the same query of another dataset. None of the measured segments was opened by it; the files are in the page cache of the system, but for cold files, which are dropped from it before the scan.',
-  'Repeated scans follow in the same process. Time is from sending the request to the last byte; compressed text is unpacked after that.',
-  'The first line is timed from the first matching block of each segment on, in a fresh process with warm code; the first line of the process is that of its very first request, nothing warm.',
-  'Streams at once ask the same query, segments open by then, over as many blocks as give 2 GB of JSON together; the client is one process on the same machine.',
-  'JSON.parse of some of the blocks, one thread, ran before and after each query: it tells how fast the machine was then.',
-  'DuckDB runs in a process of its own without HTTP, makes the same text and throws it away; its first scan is the first of that process. Answers above 100 MB are asked for in ranges of 100 blocks.',
+  'A first scan runs in a new service process whose code is warm: the process has run the same query on another dataset (`--warm-seconds`, 2 s of processor time by default). It has opened none of the measured segments. The files are in the page cache of the system, except cold files, which are dropped from it before the scan.',
+  'Repeated scans follow in the same process. The time is measured from the request to the last byte; compressed text is decompressed after that.',
+  'The time to the first line is measured for ranges that start at the first matching block of each segment, in a new process with warm code. The first line of the process is that of its first request, without warm code.',
+  'Concurrent streams send the same query when the segments are already open, over a range that gives 2 GB of JSON for all together. The client is one process on the same machine.',
+  'JSON.parse of some of the blocks ran in one thread before and after each query. It shows the speed of the machine at that time.',
+  'DuckDB runs in a separate process without HTTP, generates the same text and discards it. Its first scan is the first of that process. Responses above 100 MB are requested in ranges of 100 blocks.',
 ];

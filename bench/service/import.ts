@@ -14,7 +14,7 @@ const goal = 0.4;
 /** Measures how fast files of blocks are imported. */
 export const importScenario: Scenario = {
   name: 'import',
-  summary: `sluice import of ${blockCount} blocks of the 2025 profile with votes, plain files, against bare JSON.parse of them`,
+  summary: `sluice import of ${blockCount} blocks of the 2025 profile with votes, uncompressed, compared with JSON.parse of the same blocks`,
   async run({ options, folder, print, progress }) {
     const file = join(folder, 'blocks.jsonl');
     const data = join(folder, 'data');

@@ -19,7 +19,7 @@ export function parseOptions(
   const scenarios = values.scenarios?.split(',');
   const odd = scenarios?.find((name) => !known.includes(name));
   if (odd !== undefined)
-    throw new UsageFailure(`--scenarios knows ${known.join(', ')}, not ${odd}`);
+    throw new UsageFailure(`--scenarios accepts ${known.join(', ')}, not ${odd}`);
   return {
     scenarios,
     seed: readCount('seed', values.seed, { fallback: 1, min: 0 }),

@@ -22,10 +22,12 @@ export function describeHead(result: HeadResult, shape: HeadOptions): string[] {
     `${(bytes / blockCount / shape.followerCount / 1000).toFixed(1)} kB`;
   const at = (share: number) => latencyMs.quantile(share).toFixed(0);
   const turn =
-    loopDelayMsMax === undefined ? '' : ` · longest turn ${loopDelayMsMax.toFixed(0)} ms`;
+    loopDelayMsMax === undefined
+      ? ''
+      : ` · longest event loop delay ${loopDelayMsMax.toFixed(0)} ms`;
   return [
-    `confirmed to read: p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}, most ${latencyMs.max.toFixed(0)} ms over ${latencyMs.count.toLocaleString('en')} arrivals of ${blockCount} blocks, none missed or doubled`,
-    `a block and follower: ${perBlock(plainBytes)} of text, ${perBlock(sentBytes)} sent; ${(result.comparedBytes / 1e6).toFixed(1)} MB of it asked for again and equal`,
+    `from confirmation to reading: p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}, max ${latencyMs.max.toFixed(0)} ms over ${latencyMs.count.toLocaleString('en')} arrivals of ${blockCount} blocks, none missed or duplicated`,
+    `per block and follower: ${perBlock(plainBytes)} of text, ${perBlock(sentBytes)} sent; ${(result.comparedBytes / 1e6).toFixed(1)} MB of it requested again and equal`,
     `cores: service ${result.cores.toFixed(2)}, simulator ${result.simulatorCores.toFixed(2)}, readers ${result.clientCores.toFixed(2)}, anything else ${result.otherCores.toFixed(2)}${turn}`,
     describeMemory(result.anonymousBytesPeak),
   ];

@@ -18,7 +18,7 @@ const catchUpMsMax = 120_000;
 /** Measures how fast the service catches up with a node on the same machine. */
 export const rpcScenario: Scenario = {
   name: 'rpc',
-  summary: `sluice serve --rpc over ${slotCount} slots of the 2025 profile's past, the simulated node on the same machine, against bare JSON.parse of the same blocks`,
+  summary: `sluice serve --rpc catches up with ${slotCount} slots of the 2025 profile, with the simulated node on the same machine, compared with JSON.parse of the same blocks`,
   async run({ options, folder, print, progress }) {
     const shape = ['--seed', `${options.seed}`, '--profile', '2025'];
     const file = join(folder, 'blocks.jsonl');

@@ -28,7 +28,7 @@ export const serviceBenchmark: Benchmark = {
   options: [
     '--scenarios A,B  which of these (default all):',
     ...scenarios.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`),
-    '--seconds N      how long each is measured, but for import and rpc, which end by themselves (default 60)',
+    '--seconds N      duration of each scenario, except import and rpc, which end by themselves (default 60)',
     '--seed N         seed of the simulated ledger (default 1)',
   ],
   async run(print, args) {

@@ -61,8 +61,8 @@ test.each([
   [['nothing'], 'no benchmark is named nothing'],
   [['engine', '--block', '3'], "Unknown option '--block'"],
   [['engine', '--blocks', '0'], '--blocks takes a whole number from 1'],
-  [['engine', '--modes', 'hot'], '--modes knows warm and cold, not hot'],
-  [['engine', '--queries', 'Q11'], '--queries knows Q1 to Q10, not Q11'],
+  [['engine', '--modes', 'hot'], '--modes accepts warm and cold, not hot'],
+  [['engine', '--queries', 'Q11'], '--queries accepts Q1 to Q10, not Q11'],
   [['normalize', '--runs', '3'], 'normalize takes no options'],
   [['--runs', '3'], 'options need the name of one benchmark'],
 ])('error: %j is rejected with a reason', async (args, reason) => {

@@ -11,7 +11,7 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 interface Family {
   readonly type: string;
   readonly help: string;
-  /** The labels of all samples, or `undefined` if there are none. */
+  /** The labels of all samples, or `undefined` without samples. */
   labels: string | undefined;
 }
 

@@ -53,7 +53,7 @@ test('behavior: the page has the limits of the code', () => {
     busiestAccountsMax,
   ];
   for (const number of numbers) expect(page).toContain(number.toLocaleString('en-US'));
-  expect(page).toContain(`This\npage is version ${formatVersion} of the format`);
+  expect(page).toContain(`This\npage describes version ${formatVersion} of the format`);
   const { small, large } = pageTransactions;
   expect(page).toContain(
     `a few transactions: ${small}\nin a segment of several row groups, ${large} in one of a single row group`,

@@ -1,6 +1,6 @@
 /**
  * Transactions of real programs are executed here and become blocks in the form of a node's response. The records of these blocks must
- * describe what was executed. First the tests prove that the plans are what ran, then they compare the records with the plans.
+ * describe what was executed. First the tests prove that the transactions ran as planned, then they compare the records with the plans.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';

@@ -15,12 +15,12 @@ export function toNodeError(result: TransactionMetadata | FailedTransactionMetad
     const name = nameIn(error.toString(), /^TransactionError(\w+)/);
     return { [name]: { account_index: error.accountIndex } };
   }
-  assert('err' in error, 'no other kind of error is executed');
+  assert('err' in error, 'the scenarios cause only this kind of error');
   const cause = error.err();
   if (typeof cause === 'number') {
     return { InstructionError: [error.index, nameIn(error.toString(), /\berror: (\w+)/)] };
   }
-  assert('code' in cause, 'no other kind of cause is executed');
+  assert('code' in cause, 'the scenarios cause only this kind of cause');
   return { InstructionError: [error.index, { Custom: cause.code }] };
 }
 

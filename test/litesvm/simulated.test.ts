@@ -39,7 +39,7 @@ const EXECUTABLE = new Set([
 const SYSVARS = 'Sysvar1111111111111111111111111111111111111';
 const TOKEN_RENT = 2_039_280n;
 const MINT_RENT = 1_461_600n;
-/** The number of blocks from the start of the window. Of later blocks only stakes are executed, because they are rare. */
+/** The number of blocks, from the start of the window, of which all transactions are executed. In later blocks only stakes are, because they are rare. */
 const FIRST_COUNT = 60;
 const STAKE_SLOTS_END = 500;
 const VOTE_COUNT_MAX = 12;
@@ -114,7 +114,7 @@ interface Mint {
   readonly programId: string;
 }
 
-/** Mints that earlier transactions revealed: a transaction that fails while it opens accounts shows no token balance. */
+/** The mints of token accounts, learned from earlier transactions, because a transaction that fails while it opens accounts has no token balance. */
 class Known extends Map<string, Mint> {
   /** The data of stake accounts, as the virtual machine left them. */
   readonly stakes = new Map<string, Uint8Array>();
@@ -182,7 +182,7 @@ function encodeVoteState(identity: string): Buffer {
   return state;
 }
 
-/** The slots that a vote confirms, with the hash that it names for the newest. */
+/** Returns the slots that a vote confirms, and the hash of the newest one. */
 function encodeSlotHashes(vote: Buffer): Buffer {
   const [rootAt, countAt, listAt] = [4, 12, 13];
   const root = Number(vote.readBigUInt64LE(rootAt));

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * The configuration of `npm run test:node`, which needs a node's binary and minutes and is therefore not part of `npm
+ * The configuration of `npm run test:node`. It needs a node's binary and takes minutes, so it is not part of `npm
  * test`.
  */
 export default defineConfig({

@@ -123,7 +123,8 @@ export const ASSOCIATED_TOKEN_SCENARIOS: readonly Scenario[] = [
       programAddress: TOKEN,
     });
     return {
-      title: 'an associated account at an address that holds lamports: other calls',
+      title:
+        'an associated account at an address that already has lamports, which needs other calls',
       payer,
       calls: [
         associatedCreation({

@@ -64,7 +64,7 @@ export const NATIVE_SCENARIOS: readonly Scenario[] = [
   async (world) => {
     const payer = await world.wallet('self payer');
     const calls = [transfer(payer, payer.address, 9n)];
-    return { title: 'a transfer to oneself: one account at two places', payer, calls };
+    return { title: 'a transfer to the same account, which is at two positions', payer, calls };
   },
   async (world) => {
     const payer = await world.wallet('creation payer');
@@ -146,7 +146,7 @@ export const NATIVE_SCENARIOS: readonly Scenario[] = [
     const { address } = await world.signer('no program');
     const data = Uint8Array.of(1, 2, 3);
     return {
-      title: 'a program that does not exist: the fee only',
+      title: 'a program that does not exist, so that only the fee is paid',
       payer,
       calls: [
         call({ programAddress: address, accounts: [], data }),
@@ -160,7 +160,7 @@ export const NATIVE_SCENARIOS: readonly Scenario[] = [
     const payer = await world.wallet('budget payer');
     const to = await world.wallet('budget receiver');
     return {
-      title: 'compute budget with a price, and the fee it makes',
+      title: 'a compute budget with a price that raises the fee',
       payer,
       calls: [
         call(getSetComputeUnitLimitInstruction({ units: 1_000 })),
@@ -186,7 +186,7 @@ export const NATIVE_SCENARIOS: readonly Scenario[] = [
   async (world) => {
     const payer = await world.wallet('precompile payer');
     return {
-      title: 'a precompile alone: no line at all',
+      title: 'a precompile alone, without log lines',
       payer,
       calls: [call(verifyNoSignature())],
     };
@@ -220,7 +220,7 @@ export const NATIVE_SCENARIOS: readonly Scenario[] = [
   async (world) => {
     const payer = await world.wallet('voter with a budget');
     return {
-      title: 'a vote beside a compute budget: no vote',
+      title: 'a vote with a compute budget instruction, which does not count as a vote',
       payer,
       calls: [call(getSetComputeUnitLimitInstruction({ units: 9_000 })), brokenVote(payer)],
       err: '{"InstructionError":[1,"InvalidAccountOwner"]}',

@@ -21,7 +21,7 @@ const BROKEN_SIGNATURE: Call = { ...call(bare(ED25519, 1, 0)), stops: true };
 
 export const REFUSAL_SCENARIOS: readonly Scenario[] = [
   async (world) => ({
-    title: 'a precompile that fails between memos: no line tells it',
+    title: 'a precompile that fails between memos without a log line',
     payer: await world.wallet('broken signature payer'),
     calls: [memo('ran'), BROKEN_SIGNATURE, memo('never')],
     err: '{"InstructionError":[1,{"Custom":4}]}',
@@ -35,18 +35,18 @@ export const REFUSAL_SCENARIOS: readonly Scenario[] = [
     fee: 10_000n,
   }),
   async (world) => ({
-    title: 'no instruction at all',
+    title: 'a transaction without instructions',
     payer: await world.wallet('empty payer'),
     calls: [],
   }),
   async (world) => ({
-    title: 'a loader asked to be a program: refused before it begins',
+    title: 'a loader that is called as a program and refused before it starts',
     payer: await world.wallet('native loader payer'),
     calls: [memo('ran'), { ...refusedCall(bare(NATIVE_LOADER, 1)), stops: true }, memo('never')],
     err: '{"InstructionError":[1,"UnsupportedProgramId"]}',
   }),
   async (world) => ({
-    title: 'success that the runtime takes back',
+    title: 'a successful run that the runtime rejects afterwards',
     payer: await world.wallet('free lunch payer'),
     calls: [memo('ran'), { ...call(bare(ZK_TOKEN_PROOF, 3)), stops: true }, memo('never')],
     err: '{"InstructionError":[1,"BuiltinProgramsMustConsumeComputeUnits"]}',

@@ -23,7 +23,7 @@ export const RELAY_SCENARIOS: readonly Scenario[] = [
     const deeper = relay(one, [relay(two, [deep])]);
     const first = relay(one, ['before', deeper, memo('between'), deeper, deep]);
     return {
-      title: 'heights 2, 3, 4, 2, 2, 3, 4, 2 and a second tree beside them',
+      title: 'heights 2, 3, 4, 2, 2, 3, 4, 2 and a second call tree',
       payer: await world.wallet('tree payer'),
       calls: [first, relay(two, []), relay(two, [memo('alone'), memo('again')])],
     };
@@ -38,7 +38,7 @@ export const RELAY_SCENARIOS: readonly Scenario[] = [
     let tower = relay(one, []);
     for (let height = 8; height > 0; height--) tower = relay(one, [tower]);
     return {
-      title: 'calls nine deep that say nothing, small enough for a ledger',
+      title: 'calls nine deep without log lines, small enough for a ledger',
       payer: await world.wallet('silent nine payer'),
       calls: [tower],
     };
@@ -47,7 +47,7 @@ export const RELAY_SCENARIOS: readonly Scenario[] = [
     const error = 'Cross-program invocation call depth too deep';
     const refused = refusedCall(relay(world.relays[0], ['never']).instruction);
     return {
-      title: 'a tenth call: refused before it begins, ancestors fail',
+      title: 'a tenth nested call that is refused before it starts, so that its ancestors fail',
       payer: await world.wallet('ten payer'),
       calls: [tower(world, 9, { ...relay(world.relays[0], ['the top', refused]), error })],
       err: '{"InstructionError":[0,"CallDepth"]}',

@@ -1,12 +1,12 @@
 /**
- * Just enough of an assembler and linker to make a program that the virtual machine loads (instruction set version 0).
+ * A minimal assembler and linker for programs that the virtual machine loads (instruction set version 0).
  *
  *   ELF header, 3 program headers (text, dynamic symbols, dynamic section)
- *   .text      8 bytes an instruction: opcode, registers, 16-bit offset, 32-bit immediate
- *   .dynamic   where the loader finds the three below
- *   .dynsym    one symbol a system call, undefined: the loader resolves it by name
+ *   .text      8 bytes per instruction: opcode, registers, 16-bit offset, 32-bit immediate
+ *   .dynamic   the positions of the three sections below
+ *   .dynsym    one undefined symbol per system call, which the loader resolves by name
  *   .dynstr    their names
- *   .rel.dyn   one relocation a call
+ *   .rel.dyn   one relocation per call
  *   .shstrtab  section names, then the section headers
  */
 import assert from 'node:assert/strict';

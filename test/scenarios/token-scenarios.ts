@@ -127,7 +127,7 @@ export const TOKEN_SCENARIOS: readonly Scenario[] = [
     const transfer = (amount: bigint): Instruction =>
       getTransferInstruction({ source, destination, authority, amount });
     return {
-      title: 'a transfer beyond the funds after one within them: balances stay',
+      title: 'a transfer beyond the funds after a valid one, so that balances do not change',
       payer: authority,
       calls: [
         call(transfer(4n)),
@@ -141,14 +141,18 @@ export const TOKEN_SCENARIOS: readonly Scenario[] = [
     const mint = await world.mint('closing mint', { decimals: 2 });
     const account = await world.tokenAccount('closed account', { mint, owner: owner.address });
     const close = getCloseAccountInstruction({ account, destination: owner.address, owner });
-    return { title: 'a closed account: only its pre side', payer: owner, calls: [call(close)] };
+    return {
+      title: 'a closed account, with a balance only before',
+      payer: owner,
+      calls: [call(close)],
+    };
   },
   async (world) => {
     const payer = await world.wallet('fleeting payer');
     const mint = await world.mint('fleeting mint', { decimals: 2 });
     const account = await world.signer('fleeting account');
     return {
-      title: 'an account opened and closed: on neither side',
+      title: 'an account that is opened and closed, with no balance before and after',
       payer,
       calls: [
         open(world, { payer, account, bytes: TOKEN_BYTES, program: TOKEN }),
@@ -247,7 +251,7 @@ export const TOKEN_SCENARIOS: readonly Scenario[] = [
     const account = await world.tokenAccount('tokenless', { mint, owner: mint, amount: 3n });
     const gift = getTransferSolInstruction({ source: payer, destination: account, amount: 1n });
     return {
-      title: 'lamports to a token account, no token program named',
+      title: 'lamports sent to a token account without naming a token program',
       payer,
       calls: [call(gift)],
     };
@@ -259,7 +263,7 @@ export const TOKEN_SCENARIOS: readonly Scenario[] = [
     const at = { programAddress: TOKEN_2022 };
     const owner = payer.address;
     return {
-      title: 'Token-2022: a mint, an account, every token there can be',
+      title: 'a mint and an account of Token-2022 with the maximum amount',
       payer,
       calls: [
         open(world, { payer, account: mint, bytes: MINT_BYTES, program: TOKEN_2022 }),

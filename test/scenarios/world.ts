@@ -46,7 +46,7 @@ export class World {
     return new World(ground, [first, second], prefix);
   }
 
-  /** The key of a name, always the same. */
+  /** Returns the key pair for a name. The same name always gives the same key pair. */
   signer(name: string): Promise<KeyPairSigner> {
     return signerOf(this.#prefix + name);
   }

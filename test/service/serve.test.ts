@@ -208,7 +208,7 @@ test('error: I-75 L-10 a dataset that cannot be opened is not changed and raises
   rmSync(data, { recursive: true, force: true });
 });
 
-test('error: if the only dataset cannot be opened, its error is reported, whatever its sources', async () => {
+test('error: if the only dataset cannot be opened, its error is reported, with or without sources', async () => {
   const data = mkdtempSync(join(tmpdir(), 'sluice-damaged-alone-'));
   await importSlots(data, 200, 205);
   writeFileSync(join(data, 'mine', 'manifest.json'), '{');

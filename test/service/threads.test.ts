@@ -23,7 +23,7 @@ test('behavior: S-14 a service that follows and serves passes no environment var
         const one = JSON.parse(line) as Told;
         return one.thread === undefined ? [] : [one];
       });
-    // Merge threads start only when there is something to merge. A tidy rule checks that no thread gets more.
+    // Merge threads start only when there is something to merge. A tidy rule checks that no thread gets the environment.
     const started = ['engine-worker.js', 'fetch-worker.js', 'prepare-worker.js'];
     // The log and the output use different streams, so the log may arrive later.
     await expect

@@ -1,15 +1,15 @@
-/** The laws of the simulated ledger, checked on the records of its blocks; nothing here knows how they are made. */
+/** Checks the laws of the simulated ledger on the records of its blocks, independently of the code that generates them. */
 import type { Balance, Block, TokenBalance } from '../../packages/server/src/ledger/block.ts';
 import { dataOf, groupByTransaction, TokenIndexer, WRAPPED } from './token-indexer.ts';
 
 const AMM = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
 const SWAP_EVENT = 'QMbN6CYIceI=';
 
-/** Follows one line of blocks and lists what breaks a law. */
+/** Reads the blocks of one branch in order and lists violations of the laws. */
 export class LawChecker {
   readonly tokens = new TokenIndexer();
   readonly broken: string[] = [];
-  /** What every account held when it was last seen. */
+  /** The last known balance of every account. */
   readonly #lamports = new Map<string, bigint>();
   readonly #undo: { slot: number; lamports: Map<string, bigint | undefined> }[] = [];
   swapCount = 0;
@@ -125,7 +125,7 @@ export class LawChecker {
     }
   }
 
-  /** Every swap says what it took and gave; the transfers that it made say the same. */
+  /** The amounts in the event of every swap must equal those of its transfers. */
   #checkSwaps(place: string, instructions: Block['instructions'], events: Block['logs']): void {
     for (const event of events) {
       const bytes = Buffer.from(event.message, 'base64');
@@ -143,7 +143,7 @@ export class LawChecker {
     }
   }
 
-  /** What the accounts of a mint gained is what was minted less what was burnt. */
+  /** The sum of the changes of a mint's accounts must equal the minted minus the burnt amount. */
   #checkSupply(
     place: string,
     instructions: Block['instructions'],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { listRepositoryFiles, repositoryRoot } from '../repository-files.ts';
 import type { RepositoryFile } from './source-file.ts';
 
-/** Returns every file that is tracked by git or would be. */
+/** Returns every file that is tracked by git, or untracked and not ignored. */
 export function readRepository(): RepositoryFile[] {
   return listRepositoryFiles().map((path) => ({
     path,

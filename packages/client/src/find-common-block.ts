@@ -60,6 +60,6 @@ function noCommonBlock({ blocks }: Backlog): SluiceError {
   const detail =
     oldest === undefined || newest === undefined
       ? 'the query has a parentBlockHash that is not on the chain'
-      : `known are ${blocks.length} blocks from ${oldest.number} to ${newest.number}`;
+      : `the cursor has ${blocks.length} blocks from ${oldest.number} to ${newest.number}`;
   return new SluiceError('no-common-block', { detail });
 }

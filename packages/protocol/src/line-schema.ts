@@ -21,7 +21,7 @@ export function buildLineSchema(dialect: Dialect): TObject {
     Type.Optional(
       Type.Array(buildRecordSchema(RECORD_ARRAYS[array], dialect), {
         minItems: 1,
-        description: 'Present if the block has such records that were selected.',
+        description: 'Present if the query selected such records of the block.',
       }),
     ),
   );

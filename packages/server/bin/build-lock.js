@@ -3,8 +3,8 @@
 // The lock is a folder of numbered entries, each of which names its process. The entry with the highest number decides:
 // if its process is alive, the lock is held; if it is dead, the next number can be taken. A process creates an entry by
 // linking a finished file to its name, which only one process can do, and only that process removes it. The entry of a
-// dead process stays for ever, which makes taking over safe: two waiting processes that both saw entry 7 dead both try
-// to create entry 8, and one of them fails, however late it is. If entry 7 had been removed, the late one could remove
+// dead process is never removed, which makes taking over safe: two waiting processes that both saw entry 7 dead both try
+// to create entry 8, and the later one fails. If entry 7 had been removed, the later one could remove
 // the lock of a living owner. The cost is one small file per killed build.
 import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

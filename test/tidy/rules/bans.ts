@@ -75,7 +75,8 @@ const bans: readonly Ban[] = [
     spares: isBin,
   },
   {
-    message: 'v1 as a name of ours: say what it is; versions are for what others number',
+    message:
+      'a name with v1 is not meaningful: name what it is; only use version numbers of external formats',
     matches: (node) =>
       (ts.isIdentifier(node) && /^v1$|[a-z0-9]V1$/.test(node.text)) ||
       (ts.isStringLiteralLike(node) && /\/v1(\/|$)/.test(node.text)),

@@ -74,6 +74,6 @@ export function findDeadFiles(files: readonly SourceFile[]): Finding[] {
       path,
       message: isTestOnly(path)
         ? 'no test imports it: delete it'
-        : 'nobody imports it: delete it, or list it as an entry point in test/tidy/rules/imports.ts',
+        : 'no file imports it: delete it, or list it as an entry point in test/tidy/rules/imports.ts',
     }));
 }

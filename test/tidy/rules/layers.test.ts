@@ -61,7 +61,7 @@ test('error: only tests may import test code', () => {
 
 test('error: pure layers must not open files or sockets', () => {
   expect(judge(`${server}/chain/a.ts`, 'node:fs')).toEqual([
-    'chain must not import node:fs: take what reads and writes in modules',
+    'chain must not import node:fs: take functions that read and write as modules',
   ]);
   expect(judge(`${server}/chain/a.test.ts`, 'node:fs')).toEqual([]);
   expect(judge(`${server}/storage/a.ts`, 'node:fs')).toEqual([]);

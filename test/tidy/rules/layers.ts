@@ -51,7 +51,7 @@ function judgeOutside(from: string, specifier: string): string | undefined {
   const folder = layerFolder(from);
   if (folder === undefined || isTestOnly(from) || !coreFolders.has(folder)) return undefined;
   if (!worldModules.test(specifier)) return undefined;
-  return `${folder} must not import ${specifier}: take what reads and writes in modules`;
+  return `${folder} must not import ${specifier}: take functions that read and write as modules`;
 }
 
 function judgeTestCode(from: string, target: string): string | undefined {

@@ -13,7 +13,7 @@ test('default: names with a known prefix are accepted', () => {
 
 test('error: a name without a prefix is found, also in tables and templates', () => {
   expect(judge("test('fork 2', f);")).toEqual([
-    'the name "fork 2" must begin with default:, behavior:, error:, limit: or property:',
+    'the name "fork 2" must start with default:, behavior:, error:, limit: or property:',
   ]);
   expect(judge("test.each(a)('fork %s', f);")).toHaveLength(1);
   expect(judge("test.skipIf(b)('fork', f);")).toHaveLength(1);

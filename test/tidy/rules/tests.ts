@@ -19,12 +19,12 @@ export function findTestFaults(files: readonly SourceFile[]): Finding[] {
 function judgeNode(node: ts.Node): string | undefined {
   if (ts.isPropertyAccessExpression(node) && isTestFunction(node.expression)) {
     if (/^(only|skip|todo|fails)$/.test(node.name.text))
-      return `test.${node.name.text}: mend or delete the test; skipIf is for what a machine lacks`;
+      return `test.${node.name.text}: fix or delete the test; skipIf is for requirements that a machine lacks`;
   }
   if (!ts.isCallExpression(node) || !startsTest(node.expression)) return undefined;
   const name = nameOf(node.arguments[0]);
   if (name === undefined || prefixes.test(name)) return undefined;
-  return `the name "${name}" must begin with default:, behavior:, error:, limit: or property:`;
+  return `the name "${name}" must start with default:, behavior:, error:, limit: or property:`;
 }
 
 function isTestFunction(node: ts.Node): boolean {

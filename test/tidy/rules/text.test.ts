@@ -9,7 +9,7 @@ test.each(['TO-DO', 'FIX-ME', 'XX-X', 'HA-CK'])(
       {
         path: 'README.md',
         line: 2,
-        message: `${word}: do it now, or write it down where work is planned`,
+        message: `${word}: do it now, or record it where work is planned`,
       },
     ]);
     expect(findMarks([{ path: 'README.md', text: `${word}ING` }])).toEqual([]);

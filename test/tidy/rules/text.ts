@@ -13,7 +13,7 @@ function join(halves: string): string {
 export function findMarks(files: readonly RepositoryFile[]): Finding[] {
   return findLines(files, (line, path) => {
     const found = path === 'package-lock.json' ? undefined : mark.exec(line)?.[0];
-    return found && `${found}: do it now, or write it down where work is planned`;
+    return found && `${found}: do it now, or record it where work is planned`;
   });
 }
 
@@ -61,6 +61,7 @@ function judgeName(path: string): string | undefined {
   const name = posix.basename(path).split('.')[0] ?? '';
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) return 'name files in kebab-case';
   if (vagueNames.has(name)) return `${name} says nothing: name the file after its main export`;
-  if (/(^|-)v1(-|$)/.test(name)) return 'v1 as a name of ours: say what it is';
+  if (/(^|-)v1(-|$)/.test(name))
+    return 'a name with v1 is not meaningful: name what the file contains';
   return undefined;
 }

@@ -34,7 +34,7 @@ let world: World;
 let portal: Portal;
 let snapshot: ChainSnapshot;
 let blocks: Block[];
-/** Each transaction as a block of its own, ascending. */
+/** Returns each transaction as a separate block, ascending. */
 let transactions: Block[];
 let orphans: Transaction[];
 
@@ -141,7 +141,7 @@ describe('blocks', () => {
 });
 
 describe('transactions', () => {
-  test('default: any signature of a transaction, sealed or hot, finds it with its records alone', async () => {
+  test('default: every signature of a transaction, sealed or hot, finds the transaction with only its records', async () => {
     for (const records of transactions.filter((_, i) => i % 5 === 0)) {
       for (const signature of records.transactions[0]?.signatures ?? []) {
         const { status, text } = await get(`/transactions/${signature}`);

@@ -25,7 +25,7 @@ export interface OpenDatasetModules {
   readonly clock: Clock;
   readonly lock: WriterLock;
   readonly observeMerge?: DatasetModules['observeMerge'];
-  /** Remote storage of the dataset: where its segments are, and other files on other machines. */
+  /** The parts of a dataset that remote storage replaces. */
   readonly remote?: Pick<
     DatasetModules,
     'segments' | 'publish' | 'checkGrowth' | 'confirm' | 'counters' | 'onDamage'

@@ -8,7 +8,7 @@ test('limit: F-55 the connection limit leaves open files for segments, sources a
   for (const openFilesMax of [200, 1_024, 4_096, 20_000]) {
     const count = boundConnections(openFilesMax, one);
     expect(count).toBeGreaterThanOrEqual(16);
-    // The open files of a service with one dataset, and as many files for segments again, or all that stay open.
+    // There must be files left for segments, at most as many as connections, and for one dataset.
     const segments = Math.min(count, 2_048);
     expect(count + segments + 64).toBeLessThan(openFilesMax);
   }

@@ -79,7 +79,7 @@ describe('a portal as the source', () => {
     await expectSameBlocks(mirror.dataset, world.following.dataset);
     const isFinal = ({ finalized }: ChainSnapshot) =>
       finalized !== null && finalized.hash === world.following.dataset.snapshot().finalized?.hash;
-    await mirror.until('what is final there is final here', isFinal);
+    await mirror.until('blocks that are final at the portal are final here', isFinal);
     expect(mirror.dataset.description.genesisHash).toBe(
       world.following.dataset.description.genesisHash,
     );
@@ -117,12 +117,12 @@ describe('bad answers', () => {
 
   const lies: [string, string, (block: Line) => void][] = [
     [
-      'F-08 a kind left out',
+      'F-08 a missing kind',
       'block-counts-differ',
       (block) => Reflect.deleteProperty(block, 'balances'),
     ],
     [
-      'F-08 counts left out',
+      'F-08 missing counts',
       'block-field-missing',
       ({ header }) => Reflect.deleteProperty(header, 'recordCounts'),
     ],
@@ -138,7 +138,7 @@ describe('bad answers', () => {
       (block) => (block['instructions'] as object[]).reverse(),
     ],
     [
-      'a field left out',
+      'a missing field',
       'block-field-missing',
       (block) => Reflect.deleteProperty((block['transactions'] as object[])[0] as object, 'fee'),
     ],
@@ -162,7 +162,7 @@ describe('bad answers', () => {
     expect(mirror.dataset.alarms.list()).toEqual([]);
   });
 
-  test('behavior: F-01 responses that break off within a line lose and duplicate nothing', async () => {
+  test('behavior: F-01 responses that end within a line lose and duplicate nothing', async () => {
     let count = 0;
     const line = (one: string) => (++count % 7 === 0 ? undefined : one);
     const chained = await startChained({}, { line });

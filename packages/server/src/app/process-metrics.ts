@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from '../http/metrics/metrics.ts';
 
-/** How often the delay of the event loop is sampled. More often would cost more and show no more. */
+/** The interval at which the delay of the event loop is sampled. A shorter one would cost more without showing more. */
 const loopSampleMs = 20;
 const nanosecondsPerSecond = 1e9;
 
-/** Adds metrics of the process, under the names that are usual with Prometheus where there are any. */
+/** Adds metrics of the process. Those that Prometheus clients usually export have the usual names. */
 export function addProcessMetrics(metrics: Metrics, version: string): void {
   const loop = monitorEventLoopDelay({ resolution: loopSampleMs });
   loop.enable();

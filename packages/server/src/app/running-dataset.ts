@@ -16,7 +16,7 @@ export interface RunningDataset {
   readonly lead: OpenedDataset['lead'] | undefined;
   /** The head at the start. */
   readonly openedHead: Slot | null;
-  /** Returns the status of the sources; `null` before they are followed, or if there are none. */
+  /** Returns the status of the sources; `null` before they are followed, or for a dataset without sources. */
   ingest: () => IngestStatus | null;
   ledgerUnixMs: (() => number) | undefined;
 }

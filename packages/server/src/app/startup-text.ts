@@ -27,16 +27,16 @@ Sluice follows a simulated ledger and streams it.
 ${facts.refused.map((line) => `  not served  ${line}\n`).join('')}  operator    ${adminUrl}/ready  /health  /metrics
   data        ${dataFolder}, about ${gigabytes(bytesPerDay)} GB a day, ${gigabytes(freeBytes)} GB free
 
-Paste this into another terminal; lines keep coming:
+Run this in another terminal to stream blocks:
 
   ${curlLine(url)}
 
-Or watch and ask by name:
+Or read blocks with these commands:
 
   npx sluice tail ${target}
   npx sluice query ${target} --last 10
 
-Stop with Ctrl-C; the next start goes on from here.
+Stop with Ctrl-C; the next start continues from here.
 `;
 }
 

@@ -83,7 +83,7 @@ test.each([
 
 // Linux only: this file exists, and its first page cannot be read.
 test.skipIf(process.platform !== 'linux')(
-  'behavior: so is a file that cannot be read for a while',
+  'behavior: a file that cannot be read for a while is retried too',
   async () => {
     const second = paths[1] as string;
     rmSync(second);

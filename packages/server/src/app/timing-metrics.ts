@@ -11,12 +11,12 @@ export interface TimingMetrics {
   readonly observeVisibleLag: (dataset: string) => (seconds: number) => void;
 }
 
-/** From a fraction of a disk's sync to the timeouts of calls. */
+/** The range is from less than one sync of a disk to the timeouts of calls. */
 const shortBuckets = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 const mergeBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-/** A ledger counts time in whole seconds. */
+/** Block times are whole seconds. */
 const lagBuckets = [1, 2, 3, 4, 5, 7, 10, 15, 30, 60, 300, 3_600];
 
 export function addTimingMetrics(metrics: Metrics): TimingMetrics {

@@ -87,6 +87,6 @@ test.each([
   ['1', 'it decodes to 1 byte'],
   ['1'.repeat(33), 'it decodes to 33 bytes'],
   ['z'.repeat(200), 'it has 200 characters'],
-])('behavior: what is wrong with %j is named', (text, fault) => {
+])('behavior: the error in %j is described', (text, fault) => {
   expect(describeBase58Fault(text)).toBe(fault);
 });

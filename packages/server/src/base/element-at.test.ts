@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { elementAt } from './element-at.ts';
 
-test('default: an element by its index, or from the end', () => {
+test('default: an element is found by its index, also from the end', () => {
   expect([elementAt(['a', 'b', 'c'], 0), elementAt(['a', 'b', 'c'], -1)]).toEqual(['a', 'c']);
 });
 

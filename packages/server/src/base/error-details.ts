@@ -1,5 +1,5 @@
 /**
- * The values that an error of each code carries. The constructor of `CodedError` requires them. A code that is not listed carries none.
+ * The values of an error for each code. The constructor of `CodedError` requires them. An error with a code that is not listed has no values.
  * Messages contain the values in the order in which they are given.
  */
 export interface ErrorDetails {

@@ -25,7 +25,7 @@ async function recordIterations(notes: string[], signal: AbortSignal): Promise<v
   }
 }
 
-test('limit: an event loop iteration runs only one step, however much long work is queued', async () => {
+test('limit: an event loop iteration runs only one step, even if much work is queued', async () => {
   const notes: string[] = [];
   const over = new AbortController();
   const rounds = recordIterations(notes, over.signal);

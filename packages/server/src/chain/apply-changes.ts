@@ -152,7 +152,10 @@ function finalize(snapshot: ChainSnapshot, block: BlockRef): ChainSnapshot {
 
 function appendSealed(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): ChainSnapshot {
   assert(snapshot.start !== null, 'a chain is created before it grows');
-  assert(snapshot.hot.length === 0, 'sealed blocks are appended where no hot ones are');
+  assert(
+    snapshot.hot.length === 0,
+    'sealed blocks are only appended to a chain without hot blocks',
+  );
   const last = segments.at(-1);
   if (last === undefined) return snapshot;
   checkSegments(headLinkPoint(snapshot), segments);

@@ -13,7 +13,7 @@ import type { BlockHash, Slot } from '../ledger/primitives.ts';
 export interface ChainSnapshot {
   /** Increases by one with every commit. Within one process, two snapshots with the same version are identical. */
   readonly version: number;
-  /** The lowest slot that a query may request, or null until the dataset knows where it begins. */
+  /** The lowest slot that a query may request, or null until the start of the dataset is known. */
   readonly start: Slot | null;
   /**
    * The block directly below the first stored one. Null if the chain starts at slot 0 or its start is not known yet.

@@ -5,7 +5,7 @@
  *   <dataset>/lists/<slots>-<checksum>.json.gz descriptions of old segments, which many manifests name
  *   <dataset>/segments/<id>                    the segments that manifests name
  *   <dataset>/blocks/<hash>                    blocks that are too large for a message of the feed
- *   <dataset>/leases/<reader>                  what readers still use
+ *   <dataset>/leases/<reader>                  the age of the oldest state that a reader uses
  *
  * A writer advances the manifest by creating the next number, which the store allows once. The gzip checksum detects
  * damage.

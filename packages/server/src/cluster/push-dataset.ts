@@ -28,8 +28,7 @@ export interface PushSummary {
 
 /**
  * Copies the finalized blocks of a dataset's folder to a bucket. Segments that the bucket already has are not sent again, so an
- * interrupted
- * push can be continued. The folder becomes the owner of the dataset in the bucket.
+ * interrupted push can be continued. The folder becomes the owner of the dataset in the bucket.
  */
 export async function pushDataset(
   folder: string,

@@ -1,7 +1,6 @@
 /**
  * Leases of readers in the bucket: `<dataset>/leases/<reader>`. Each has the age of the oldest state that the reader still uses, so that
- * the
- * segments of that state are not removed. A lease that is not renewed expires.
+ * the segments of that state are not removed. A lease that is not renewed expires.
  */
 import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';

@@ -274,7 +274,7 @@ export class Replica {
 
   /**
    * Resolves to true when the state contains everything that the feed had at the time of the call, and to false if that cannot be
-   * determined in time. Only after true does a request get a conflict.
+   * determined in time. A request gets a conflict only if the result is true.
    */
   async confirm(): Promise<boolean> {
     const { feed, clock } = this.#modules;

@@ -5,7 +5,7 @@
  *   segments of a manifest = front ++ (lists without their first `skipped` segments) ++ back
  *
  * New segments go to the back, or to the front by a backfill. A part that is long enough becomes a list. Retention skips
- * segments of the first list until all of them are gone.
+ * segments of the first list until the whole list is skipped.
  */
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 

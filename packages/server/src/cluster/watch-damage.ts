@@ -1,7 +1,6 @@
 /**
  * Handles segments of a bucket that cannot be read. The local copy is evicted, so that the next request fetches it again, and the whole
- * object
- * in the store is verified. If it is valid, the alarm is cleared.
+ * object in the store is verified. If it is valid, the alarm is cleared.
  */
 import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';

@@ -7,7 +7,7 @@ import { readManifest } from './manifest.ts';
 
 export interface DatasetWriterModules extends Omit<FreeSpaceModules, 'onUnreadable'> {
   readonly chain: ChainWriter;
-  /** Called before blocks are added. Throws if there is no space for them elsewhere; other changes are still possible. */
+  /** Called before blocks are added. Throws if remote storage has no space for them. Other changes are still possible. */
   readonly checkGrowth?: (() => void) | undefined;
 }
 

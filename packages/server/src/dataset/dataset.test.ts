@@ -425,7 +425,7 @@ describe('operation', () => {
     expect(dataset.status()).toMatchObject({ storage: { kind: 'open' }, alarms: [] });
   });
 
-  test('behavior: F-25 writing stops when the folder is gone, and resumes when it is back', async () => {
+  test('behavior: F-25 writing stops when the folder is missing, and resumes when it exists again', async () => {
     const fs = new SimFs();
     const clock = new ManualClock();
     const dataset = await open(fs, {}, modulesOf(fs, clock));

@@ -48,7 +48,7 @@ test('default: several threads together return the same answer as the reference,
 });
 
 test.each([0, 1, 7])(
-  'behavior: threads that each do whole segments answer in order, whichever begins (turn %i)',
+  'behavior: threads that evaluate whole segments return text in order, for every first thread (turn %i)',
   async (turn) => {
     const how = { unit: 'segment', turn } as const;
     const whole = { selection: everything, range, keys, lastKey: 'half 1', ...how };

@@ -40,7 +40,7 @@ export interface PoolQuery {
   readonly keys: readonly string[];
   /** The segment whose last block in the range always gets a line. */
   readonly lastKey?: string;
-  /** The number of row groups of all segments, if it is known to be small. At most so many threads take part. */
+  /** The number of row groups of all segments, if it is known to be small. At most this many threads run the query. */
   readonly partCount?: number | undefined;
   /** Default `group`. */
   readonly unit?: PartUnit;

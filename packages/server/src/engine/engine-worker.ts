@@ -322,7 +322,7 @@ class EngineWorker {
   }
 
   #openCached(segment: number, place: CachedPlace): CachedRangeFile {
-    assert(this.#cachedFiles !== undefined, 'the pool is told that segments are in a store');
+    assert(this.#cachedFiles !== undefined, 'the pool has a cache for segments in a store');
     const file = new this.#cachedFiles.CachedRangeFile(place, {
       fetchNow: (ranges) => {
         const ticket = this.#nextTicket++;

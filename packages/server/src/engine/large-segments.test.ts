@@ -67,7 +67,7 @@ const relations = {
 };
 
 const QUERIES: Readonly<Record<string, Omit<QueryBody, 'fromBlock'>>> = {
-  'a program by d8 with what belongs to it': {
+  'a program by d8 with related records': {
     instructions: [
       {
         programId: [swap.programId],
@@ -106,7 +106,7 @@ const QUERIES: Readonly<Record<string, Omit<QueryBody, 'fromBlock'>>> = {
       },
     ],
   },
-  'rewards of a few': {
+  'rewards of some recipients': {
     rewards: [
       { pubkey: byFrequency(blocks.flatMap((b) => b.rewards.map((r) => r.pubKey))).slice(-5) },
     ],
@@ -117,8 +117,8 @@ const QUERIES: Readonly<Record<string, Omit<QueryBody, 'fromBlock'>>> = {
   'failed instructions': {
     instructions: [{ isCommitted: false, programId: programs.slice(0, 3), transaction: true }],
   },
-  'headers of all': { includeAllBlocks: true },
-  'nothing that is there': { transactions: [{ feePayer: [`${'1'.repeat(31)}3`] }] },
+  'headers of all blocks': { includeAllBlocks: true },
+  'an address that does not occur': { transactions: [{ feePayer: [`${'1'.repeat(31)}3`] }] },
   everything: {
     transactions: [{ instructions: true, balances: true, tokenBalances: true, logs: true }],
     rewards: [{}],
@@ -212,7 +212,7 @@ describe('a segment of several row groups', () => {
         const range = { fromBlock: slots[from] as number, toBlock: slots[to] as number };
         const query = parseTestQuery({
           ...range,
-          ...QUERIES['a program by d8 with what belongs to it'],
+          ...QUERIES['a program by d8 with related records'],
         });
         expect(answer(tight, ['all'], query), `${from} to ${to}`).toBe(answerQuery(query, blocks));
       }
@@ -270,7 +270,7 @@ describe('a segment of several row groups', () => {
   });
 
   test('limit: cached segments stay near the memory limit, even if each is queried once', () => {
-    const query = queryOf('a program by d8 with what belongs to it');
+    const query = queryOf('a program by d8 with related records');
     const keys = Array.from({ length: 8 }, (_, copy) => `copy ${copy}`);
     const open = (cacheBytesMax: number) => {
       const engine = new Engine({ cacheBytesMax });
@@ -375,10 +375,10 @@ describe('a damaged segment', () => {
 
   test.each([
     ['postings', 'a rare account anywhere'],
-    ['classes', 'a program by d8 with what belongs to it'],
+    ['classes', 'a program by d8 with related records'],
     ['sectionDictionary', 'everything'],
     ['checksums', 'everything'],
-    ['blocks.hash', 'headers of all'],
+    ['blocks.hash', 'headers of all blocks'],
   ])('error: segment-damaged in %s frees all memory', (name, asked) => {
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     engine.open('whole', bytes);
@@ -427,7 +427,11 @@ describe('a cancelled run', () => {
       if (++taken === pieceCount) break;
     }
     const start = process.cpuUsage();
-    const next = pool.run({ selection: queryOf('headers of all'), range: first, keys: ['copy 0'] });
+    const next = pool.run({
+      selection: queryOf('headers of all blocks'),
+      range: first,
+      keys: ['copy 0'],
+    });
     for await (const piece of next) expect(piece.bytes.length).toBeGreaterThan(0);
     return spentMicroseconds(start);
   }

@@ -12,13 +12,13 @@ function writeBatch(buffers: BatchBuffers, texts: readonly Uint8Array[]) {
   return last === undefined ? full : [...full, last];
 }
 
-/** Both sides of the same memory: the thread's and the pool's. */
+/** The same memory on both sides: that of the thread and that of the pool. */
 function makeRooms() {
   const memory = BatchBuffers.make();
   return { written: new BatchBuffers(memory), read: new BatchBuffers(memory) };
 }
 
-test('default: a buffer is lent again when all pieces of its batch are released, not before', () => {
+test('default: a buffer is reused only after all pieces of its batch are released', () => {
   const { written, read } = makeRooms();
   const roomOfNext = () => {
     const [batch] = writeBatch(written, [long]);
@@ -47,7 +47,7 @@ test('behavior: a batch in use does not change while more is written, and header
   expect(piece?.coverage?.hash).toBe(hash);
 });
 
-test('limit: when all buffers are in use, batches go out in memory of their own', () => {
+test('limit: when all buffers are in use, batches are sent in newly allocated memory', () => {
   const { written, read } = makeRooms();
   const batches = Array.from({ length: 100 }, (_, i) =>
     writeBatch(written, [Buffer.alloc(70_000, i)]),
@@ -60,14 +60,14 @@ test('limit: when all buffers are in use, batches go out in memory of their own'
   });
 });
 
-test('behavior: little text takes little memory, and no buffer', () => {
+test('behavior: a short text uses little memory and no buffer', () => {
   const [batch] = writeBatch(makeRooms().written, [Buffer.from('short')]);
   const { buffer } = batch ?? expect.fail();
-  if (typeof buffer === 'number') expect.fail('a buffer is for much text');
+  if (typeof buffer === 'number') expect.fail('a short text must not use a buffer');
   expect(buffer.buffer.byteLength).toBe(buffer.length);
 });
 
-test('behavior: a piece longer than a buffer comes whole', () => {
+test('behavior: a piece longer than a buffer is returned as a whole', () => {
   const { written, read } = makeRooms();
   const text = Buffer.alloc(3 << 20, 'c');
   const [batch, ...rest] = writeBatch(written, [text]);

@@ -33,7 +33,7 @@ export class PlainReader {
     const checksums = this.#loadChecksums() + (start / chunkBytes) * 4;
     const { bytes, exports } = this.#kernel;
     const count = this.#segment.bytes.readInto(start, bytes.subarray(target, target + length));
-    if (count !== length) throw damaged(name, 'it is cut short');
+    if (count !== length) throw damaged(name, 'it is truncated');
     const chunk = exports.findDamagedChunk(target, length, chunkBytes, checksums);
     if (chunk < 0) return;
     const at = start + chunk * chunkBytes;

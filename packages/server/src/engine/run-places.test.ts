@@ -38,7 +38,7 @@ test('behavior: a run whose reader is inactive is cut for a waiting one; a run t
   reading.leave();
 });
 
-test('behavior: no run is cut while none waits, however long its reader is inactive', async () => {
+test('behavior: without a waiting run, no run is cut, even if its reader is inactive for long', async () => {
   const places = new RunPlaces({ countMax: 2, restMsMax: 1 });
   const resting = await places.take(cutNobody);
   resting.rest();

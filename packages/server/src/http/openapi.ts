@@ -126,13 +126,17 @@ function describeStream(): object {
     requestBody: queryBody,
     responses: {
       200: {
-        description: 'One block a line. Empty if every slot of a bounded range was skipped.',
+        description: 'One block per line. Empty if every slot of a bounded range was skipped.',
         headers: { ...streamHeaders, ...encodingHeaders },
         content: { 'application/jsonl': { schema: { anyOf: lines } } },
       },
-      204: { description: 'The range is above the data.', headers: streamHeaders },
+      204: {
+        description: 'The range is above the newest block of the stream.',
+        headers: streamHeaders,
+      },
       409: {
-        description: 'The parent hash is proved wrong; blocks of the chain below fromBlock.',
+        description:
+          'The parent hash is not on the chain; the response has blocks of the chain below fromBlock.',
         headers: everyAnswer,
         content: { 'application/json': { schema: reference('schemas', 'Conflict') } },
       },

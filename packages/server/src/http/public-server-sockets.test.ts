@@ -55,7 +55,7 @@ test('error: request-too-slow: slow headers, a slow body and silence are closed 
   }
 });
 
-test('limit: S-05 a connection may be slow or idle only for so long', async () => {
+test('limit: S-05 a slow or idle connection is closed after a timeout', async () => {
   const { headersMsMax, requestMsMax, timeoutCheckMs, keepAliveMs, headerBytesMax } = HTTP_LIMITS;
   expect([headersMsMax, requestMsMax, timeoutCheckMs]).toEqual([5_000, 10_000, 1_000]);
   expect([keepAliveMs, headerBytesMax]).toEqual([15_000, 16_384]);
@@ -176,7 +176,7 @@ test('behavior: a client that disconnects while it waits frees its place (L-16, 
   await until(() => metricsHave('sluice_http_streams 0'));
 });
 
-test('limit: I-96 the bytes of a query are released when its stream ends, for whatever reason', async () => {
+test('limit: I-96 the bytes of a query are released when its stream ends for any reason', async () => {
   fixture = await HttpFixture.start();
   const holdsNone = () => metricsHave('sluice_http_query_bytes 0\n');
   expect((await fixture.query({ fromBlock: 100, toBlock: 103 })).status).toBe(200);

@@ -109,7 +109,7 @@ describe('streams', () => {
     expect(numbers(answer)).toEqual([102, 103]);
   });
 
-  test('behavior: gzip decodes to the same bytes, whatever the pieces are (I-50)', async () => {
+  test('behavior: gzip decodes to the same bytes for all piece sizes (I-50)', async () => {
     const plain = await fixture.query({ fromBlock: 99, toBlock: 110 });
     const headers = { 'accept-encoding': 'gzip' };
     const zipped = await fixture.query({ fromBlock: 99, toBlock: 110 }, { headers });
@@ -231,7 +231,7 @@ describe('refusals', () => {
     expect([answer.status, errorOf(answer).code]).toEqual([400, 'query-type-not-allowed']);
   });
 
-  test('error: unknown paths and datasets are 404, however they are spelled (F-64, trap: encoded paths)', async () => {
+  test('error: unknown paths and datasets get 404 in every spelling (F-64, trap: encoded paths)', async () => {
     const names = ['nope', '..%2f..%2fetc', '%00', 'a'.repeat(200), 'LEDGER-TEST', '__proto__'];
     for (const name of names) {
       const answer = await fixture.get(`/datasets/${name}/head`);
@@ -375,7 +375,7 @@ describe('refusals', () => {
     }
   });
 
-  test('behavior: no answer names the software (S-08)', async () => {
+  test('behavior: no response contains the name of the software (S-08)', async () => {
     const { headers } = await fixture.get('/datasets');
     expect([headers['server'], headers['x-powered-by']]).toEqual([undefined, undefined]);
   });

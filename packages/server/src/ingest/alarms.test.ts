@@ -33,7 +33,7 @@ test.each<[AlarmCode, number, FaultRequest]>([
     expect(following.dataset.snapshot().head).toEqual(before.head);
     node.faults.clear();
     await produce(1);
-    expectSameChain(await following.until('it goes on', isCaughtUp(node)), node);
+    expectSameChain(await following.until('ingestion continues', isCaughtUp(node)), node);
     await expect.poll(() => following.dataset.alarms.has(code), patient).toBe(false);
     expect(following.ingester.status.behindSlots).toBe(0);
   },
@@ -60,7 +60,7 @@ test.each<[FaultRequest['missing'], AlarmCode]>([
     // An incomplete block is not counted as a fault, so the source is asked again soon.
     expect(following.ingester.status.sources[0]?.strikes).toBe(0);
     node.faults.clear();
-    expectSameChain(await following.until('the whole block is taken', isCaughtUp(node)), node);
+    expectSameChain(await following.until('the complete block is stored', isCaughtUp(node)), node);
     expect(following.dataset.alarms.has(code)).toBe(false);
   },
 );
@@ -90,7 +90,7 @@ test('behavior: I-97 while a full disk stops ingestion, sources that are not ask
   expect(isFull()).toBe(true);
   expect(seen).not.toContain('sources-down');
   fs.diskSpace = diskSpace;
-  expectSameChain(await following.until('it goes on', isCaughtUp(node)), node);
+  expectSameChain(await following.until('ingestion continues', isCaughtUp(node)), node);
 });
 
 test('behavior: L-10 finality-stalled is raised while no block becomes final', async () => {

@@ -168,7 +168,7 @@ test('behavior: L-18 final blocks are sealed and old ones trimmed during followi
 
 describe('forks', () => {
   test.each([1, 4, 24])(
-    'behavior: F-10 a fork of depth %i is taken whole, and the way back as well',
+    'behavior: F-10 a fork of depth %i is applied completely, and so is the return to the first branch',
     async (depth) => {
       const { node, following, produce } = await startWorld();
       await following.until('the history is there', isCaughtUp(node));
@@ -216,7 +216,7 @@ describe('forks', () => {
     expect(following.dataset.snapshot().head).toEqual(before.head);
     node.faults.clear();
     await produce(1);
-    expectSameChain(await following.until('the true chain goes on', isCaughtUp(node)), node);
+    expectSameChain(await following.until('the right chain continues', isCaughtUp(node)), node);
     await expect.poll(() => following.dataset.alarms.list(), { timeout: 10_000 }).toEqual([]);
   });
 });

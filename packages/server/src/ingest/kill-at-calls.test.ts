@@ -31,7 +31,7 @@ interface Point {
 const script = fileURLToPath(new URL('./testing/follow-in-child.mjs', import.meta.url));
 const dist = workerUrl(import.meta.url, '../').href;
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
-if (!hasStrace) process.stderr.write('kill-at-calls: strace is not there, so this is skipped\n');
+if (!hasStrace) process.stderr.write('kill-at-calls is skipped, because strace is not installed\n');
 
 /** The system calls on files, and the highest count that a run of a hundred blocks reaches. */
 const calls: readonly (readonly [call: string, countMax: number])[] = [
@@ -145,7 +145,7 @@ afterAll(async () => {
 });
 
 test.skipIf(!hasStrace)(
-  'behavior: I-70 I-73 I-74 F-40 killed at system calls, nothing that was shown is lost, doubled or missed',
+  'behavior: I-70 I-73 I-74 F-40 after kills at system calls no visible block is lost, duplicated or missed',
   { timeout: 3_600_000 },
   async () => {
     const points = choosePoints();

@@ -98,7 +98,7 @@ describe('lz', () => {
   });
 
   test.each([0, 1, 11, 12, 13, 14, 15, 16, 17, 269, 270, 271, 65_535, 65_536, 70_000])(
-    'behavior: %i bytes come back, all equal, counted up, and noise',
+    'behavior: %i bytes are decoded unchanged: equal, ascending and random ones',
     (length) => {
       const noise = (i: number) => (Math.imul(i + 1, 2_654_435_761) >>> 13) & 0xff;
       for (const value of [() => 7, (i: number) => i & 0xff, (i: number) => i % 251, noise]) {

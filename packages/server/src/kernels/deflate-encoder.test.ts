@@ -184,7 +184,7 @@ describe('codes', () => {
   });
 });
 
-test('behavior: the same text gives the same bytes, whatever was encoded before', () => {
+test('behavior: the same text gives the same bytes, regardless of earlier texts', () => {
   /** Rows that differ in a few bytes, together as long as the range of positions that a search can distinguish. */
   const rows = (count: number) => {
     const text = Buffer.concat(Array<Uint8Array>(count).fill(noise.subarray(0, 64)));

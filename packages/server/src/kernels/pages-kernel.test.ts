@@ -410,23 +410,26 @@ describe('malformed pages', () => {
     ['bytes of 64', bytes, 64],
     ['keys', keys, 0],
     ['differences', delta, 0],
-  ])('behavior: a count that no column has room for is refused before %s', (_, coding, unit) => {
-    // One transaction has one row. The next claims nearly 2^32, so that the sum overflows to a small number.
-    for (const count of [huge, [0xfe, ...huge.slice(1)], [0x80, 0x80, 0x80, 0x80, 0x04]]) {
-      const rows = Array.from({ length: Math.max(1, unit) }, () => 0);
-      const columns: PlainColumn[] = [
-        { coding: int, domain: 0, adds: 2, unit: 0, values: [1, 0] },
-        { coding, domain: 1, adds: 0, unit, values: coding === long ? [0n] : rows },
-      ];
-      const section = { columns, transactionCount: 2, pageTransactions: 1, highestBefore: -1 };
-      const prefix = coding === keys ? [0] : [];
-      const pages = [
-        Uint8Array.from([...prefix, 1, ...rows]),
-        Uint8Array.from([...prefix, ...count, ...new Array(40).fill(0)]),
-      ];
-      expect(decode(section, { pages, rawBytesMax: 64 })).toBe(1);
-    }
-  });
+  ])(
+    'behavior: a count that exceeds the capacity of the columns is refused before %s',
+    (_, coding, unit) => {
+      // One transaction has one row. The next claims nearly 2^32, so that the sum overflows to a small number.
+      for (const count of [huge, [0xfe, ...huge.slice(1)], [0x80, 0x80, 0x80, 0x80, 0x04]]) {
+        const rows = Array.from({ length: Math.max(1, unit) }, () => 0);
+        const columns: PlainColumn[] = [
+          { coding: int, domain: 0, adds: 2, unit: 0, values: [1, 0] },
+          { coding, domain: 1, adds: 0, unit, values: coding === long ? [0n] : rows },
+        ];
+        const section = { columns, transactionCount: 2, pageTransactions: 1, highestBefore: -1 };
+        const prefix = coding === keys ? [0] : [];
+        const pages = [
+          Uint8Array.from([...prefix, 1, ...rows]),
+          Uint8Array.from([...prefix, ...count, ...new Array(40).fill(0)]),
+        ];
+        expect(decode(section, { pages, rawBytesMax: 64 })).toBe(1);
+      }
+    },
+  );
 
   test('behavior: a varint that is longer than its type is refused', () => {
     const longVarint = [...new Array(10).fill(0x80), 0x00];

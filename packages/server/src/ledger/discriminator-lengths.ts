@@ -1,6 +1,6 @@
 /**
  * How many bytes at the start of the data name the instruction, for programs whose length is fixed and not the usual 8. The
- * data behind a shorter discriminator are amounts and accounts, which tell no instructions apart.
+ * data behind a shorter discriminator are amounts and accounts, which do not distinguish instructions.
  */
 export const DISCRIMINATOR_LENGTHS: ReadonlyMap<string, number> = new Map([
   ['11111111111111111111111111111111', 4],

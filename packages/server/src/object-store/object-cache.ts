@@ -23,7 +23,7 @@ export interface ObjectCacheOptions {
   readonly folder: string;
   /** The maximum size of all cache files. Fetches in progress may exceed it for a moment. */
   readonly bytesMax: number;
-  /** Requests to the store at the same time. */
+  /** The maximum number of concurrent requests to the store. */
   readonly requestCountMax: number;
 }
 

@@ -42,12 +42,12 @@ describe('limits', () => {
     expect(refusal('['.repeat(1_000_000)).code).toBe('query-too-deep');
   });
 
-  test('limit: brackets inside text are no depth', () => {
+  test('limit: brackets inside a text do not count as depth', () => {
     const body = JSON.stringify({ fromBlock: 1, parentBlockHash: `"\\${'['.repeat(50)}` });
     expect(parse(body).parentBlockHash).toBe(`"\\${'['.repeat(50)}`);
   });
 
-  test('limit: a body of more than the bytes allowed is 413', () => {
+  test('limit: a body larger than the limit gets 413', () => {
     const body = '{"fromBlock":1}';
     expect(parse(body, { limits: { bodyBytesMax: body.length } }).fromBlock).toBe(1);
     expect(refusal(body, { limits: { bodyBytesMax: body.length - 1 } }).code).toBe(
@@ -55,7 +55,7 @@ describe('limits', () => {
     );
   });
 
-  test('limit: 100 items in all', () => {
+  test('limit: at most 100 items in all arrays together', () => {
     const items = (count: number) => Array.from({ length: count }, () => ({}));
     parseObject({ logs: items(60), rewards: items(40) });
     const error = refusal(JSON.stringify({ fromBlock: 0, logs: items(60), rewards: items(41) }));
@@ -63,7 +63,7 @@ describe('limits', () => {
     expect(error.detail).toMatchObject({ path: 'rewards', found: '101' });
   });
 
-  test('limit: 1,000 values a list', () => {
+  test('limit: at most 1,000 values per list', () => {
     const list = (count: number) =>
       JSON.stringify({ fromBlock: 0, balances: [{ account: Array(count).fill(A) }] });
     expect(parse(list(1000)).balances[0]?.filters.account).toEqual([A]);
@@ -72,7 +72,7 @@ describe('limits', () => {
     expect(error.detail).toMatchObject({ path: 'balances[0].account', found: '1001' });
   });
 
-  test('limit: 10,000 values in all', () => {
+  test('limit: at most 10,000 values in all lists together', () => {
     const item = { account: Array(1000).fill(A) };
     parseObject({ balances: Array(10).fill(item) });
     const body = { fromBlock: 0, balances: [...Array(10).fill(item), { account: A }] };
@@ -98,7 +98,7 @@ describe('block numbers', () => {
     ['1e300', Infinity],
   ];
   for (const [text, value] of legal) {
-    test(`behavior: fromBlock ${text} is legal`, () => {
+    test(`behavior: fromBlock ${text} is valid`, () => {
       expect(parse(`{"fromBlock": ${text}}`).fromBlock).toBe(value);
       expect(parse(`{"toBlock":${text},"fromBlock":0}`).toBlock).toBe(value);
     });
@@ -116,7 +116,7 @@ describe('block numbers', () => {
 });
 
 describe('decoding', () => {
-  test('default: a query of fromBlock alone follows the ledger and asks for nothing', () => {
+  test('default: a query with only fromBlock follows the ledger and selects no records', () => {
     expect(parse('{"fromBlock":7}')).toEqual({
       fromBlock: 7,
       toBlock: undefined,
@@ -150,7 +150,7 @@ describe('decoding', () => {
     expect(query.instructions[0]?.filters).toEqual({});
   });
 
-  test('behavior: a bare string is a list of one', () => {
+  test('behavior: a single string is a list of one', () => {
     const bare = parseObject({
       instructions: [{ programId: A, d1: '0x01' }],
       logs: [{ kind: 'log' }],
@@ -191,7 +191,7 @@ describe('decoding', () => {
     expect(query).toEqual(parseObject({ transactions: [{ logs: true }] }));
   });
 
-  test('behavior: fields come in the order of the wire; the header always has its number', () => {
+  test('behavior: fields are in wire order; the header always has its number', () => {
     const { fields } = parseObject({
       fields: {
         block: { height: true, hash: true, number: false },
@@ -233,7 +233,7 @@ describe('decoding', () => {
 });
 
 describe('the key of a query', () => {
-  test('behavior: bodies that ask the same have the same key, whatever their order and range', () => {
+  test('behavior: equal selections have the same key, regardless of order and range', () => {
     const one = parseObject({
       fromBlock: 1,
       parentBlockHash: 'x',
@@ -276,7 +276,7 @@ describe('the key of a query', () => {
     { instructions: [{}] },
   ];
 
-  test('behavior: bodies that ask for different things have different keys', () => {
+  test('behavior: different selections have different keys', () => {
     const keys = bodies.map((body) =>
       queryKey(parseObject(body, { dialects: ['ledger', 'solana'] })),
     );
@@ -284,7 +284,7 @@ describe('the key of a query', () => {
   });
 });
 
-test('limit: no step of the largest query keeps its thread for 10 ms', () => {
+test('limit: no step of parsing the largest query blocks its thread for 10 ms', () => {
   const list = (item: number) =>
     Array.from({ length: QUERY_LIMITS.listValueCountMax }, (_, value) =>
       encodeBase58(createHash('sha256').update(`${item} ${value}`).digest()),

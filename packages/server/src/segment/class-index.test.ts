@@ -102,21 +102,24 @@ describe('classes of instructions', () => {
   });
 
   test.each([
-    ['eight bytes tell 256 apart', 256, (i: number) => [1, 2, 3, 4, 5, 6, 7, i], 8],
+    ['eight bytes distinguish 256 classes', 256, (i: number) => [1, 2, 3, 4, 5, 6, 7, i], 8],
     ['the fifth byte on is an amount', 257, (i: number) => [9, 9, 9, i & 3, i, i >> 8, 0, 0], 4],
     ['the third byte on is an amount', 900, (i: number) => [9, i & 3, i, i >> 8, 0, 0, 0, 0], 2],
     ['the second byte on is an amount', 900, (i: number) => [i & 3, i >> 2, 0, 0, 0, 0, 0, 0], 1],
-  ])('limit: %s, so a prefix is as long as keeps classes few', (_, count, dataOf, length) => {
-    const all = Array.from({ length: count }, (_, i): Call => {
-      const data = Uint8Array.from(dataOf(i));
-      return { program: 5, transaction: i >> 1, data, committed: 1 };
-    });
-    const classes = classesOf(all);
-    expect(classes.length).toBeLessThanOrEqual(256);
-    for (const { prefix, isWhole } of classes)
-      expect([prefix.length, isWhole]).toEqual([length, false]);
-    expectTrue(all, classes);
-  });
+  ])(
+    'limit: %s: the prefix is shortened until there are few classes',
+    (_, count, dataOf, length) => {
+      const all = Array.from({ length: count }, (_, i): Call => {
+        const data = Uint8Array.from(dataOf(i));
+        return { program: 5, transaction: i >> 1, data, committed: 1 };
+      });
+      const classes = classesOf(all);
+      expect(classes.length).toBeLessThanOrEqual(256);
+      for (const { prefix, isWhole } of classes)
+        expect([prefix.length, isWhole]).toEqual([length, false]);
+      expectTrue(all, classes);
+    },
+  );
 
   test('limit: if even the first byte and the outcome make too many classes, there is one class per outcome', () => {
     const all = Array.from({ length: 600 }, (_, i): Call => {

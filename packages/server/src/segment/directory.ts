@@ -147,7 +147,7 @@ export function encodeFooter(directory: EncodedUnit, fileLength: number): Uint8A
 }
 
 export function decodeFooter(bytes: Uint8Array, fileLength: number): UnitEntry {
-  if (bytes.length !== footerBytes) throw damaged('footer', 'it is cut short');
+  if (bytes.length !== footerBytes) throw damaged('footer', 'it is truncated');
   const view = new DataView(bytes.buffer, bytes.byteOffset, footerBytes);
   if (view.getUint32(unitEntryBytes + 8, true) !== crc32(bytes.subarray(0, unitEntryBytes + 8))) {
     throw damaged('footer', 'its checksum does not match');

@@ -69,7 +69,7 @@ test('behavior: unknown columns are skipped at any position in a section and in 
   expect(Buffer.compare(mergeSegments([segment]), bytes)).toBe(0);
 });
 
-test('behavior: an unknown section is skipped, whatever its content', () => {
+test('behavior: an unknown section is skipped, regardless of its content', () => {
   const columns = [unknown('transaction', CODING.int), unknown('key', 77)];
   const grown = [...layout, { isPacked: true, columns }, { isPacked: false, columns: [] }];
   const unknownPage = Uint8Array.from({ length: 100 }, (_, i) => i);

@@ -55,7 +55,7 @@ test('limit: about 3 % of absent keys pass the fingerprints if the buckets are a
   expect(passed / absent.length).toBeLessThan(0.036);
 });
 
-test('behavior: a lookup reads about a hundred bytes, whatever the size of the index', () => {
+test('behavior: a lookup reads about a hundred bytes for any size of the index', () => {
   const index = indexOf(noise(200_000, 3));
   let most = 0;
   for (const hash of noise(2_000, 5)) {

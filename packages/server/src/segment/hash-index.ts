@@ -50,7 +50,7 @@ export function buildHashIndex({ hashes, values }: HashEntries): HashIndex {
   const packed = new Uint8Array(hashes.length * valueBytes);
   for (let i = 0; i < hashes.length; i++) {
     const value = values[i] as number;
-    assert(value <= valueMax, 'what a hash index holds has 24 bits');
+    assert(value <= valueMax, 'the values of a hash index have 24 bits');
     const bucket = buckets[i] as number;
     const place = starts[bucket] as number;
     starts[bucket] = place + 1;

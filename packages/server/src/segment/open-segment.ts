@@ -49,7 +49,7 @@ function bytesInMemory(bytes: Uint8Array): SegmentBytes {
 export function openSegment(bytes: Uint8Array | SegmentBytes): Segment {
   const source = bytes instanceof Uint8Array ? bytesInMemory(bytes) : bytes;
   checkHeader(source.read(0, headerBytes));
-  if (source.length < headerBytes + footerBytes) throw damaged('footer', 'it is cut short');
+  if (source.length < headerBytes + footerBytes) throw damaged('footer', 'it is truncated');
   const footer = decodeFooter(source.read(source.length - footerBytes, footerBytes), source.length);
   const stored = source.read(footer.offset, footer.storedLength);
   return new Segment(source, decodeDirectory(stored, footer, source.length));
@@ -65,7 +65,7 @@ export interface RemoteBytes {
 export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly BlockHeader[]> {
   const { length } = remote;
   checkHeader(await remote.read(0, headerBytes));
-  if (length < headerBytes + footerBytes) throw damaged('footer', 'it is cut short');
+  if (length < headerBytes + footerBytes) throw damaged('footer', 'it is truncated');
   const footer = decodeFooter(await remote.read(length - footerBytes, footerBytes), length);
   const stored = await remote.read(footer.offset, footer.storedLength);
   const directory = decodeDirectory(stored, footer, length);
@@ -249,7 +249,7 @@ export class Segment {
     );
     const start = first * chunkBytes;
     const read = this.bytes.read(start, end - start);
-    if (read.length !== end - start) throw damaged(name, 'it is cut short');
+    if (read.length !== end - start) throw damaged(name, 'it is truncated');
     const chunk = this.#findDamage(read, first);
     if (chunk >= 0)
       throw damaged(

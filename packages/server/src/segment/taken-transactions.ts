@@ -15,7 +15,7 @@ export interface RowTables {
   readonly texts: readonly string[];
 }
 
-/** Transactions of a block that are rows already, and are appended to a segment together with the other transactions. */
+/** Transactions of a block that were already converted to rows. They are appended to a segment together with the other transactions. */
 export class TakenTransactions {
   readonly #source: RowSource;
   readonly #columns: FilledColumns;

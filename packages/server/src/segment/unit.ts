@@ -129,7 +129,7 @@ export function decodeUnit(stored: Uint8Array, entry: UnitEntry, name: string): 
 }
 
 function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): void {
-  if (stored.length !== entry.storedLength) throw damaged(name, 'it is cut short');
+  if (stored.length !== entry.storedLength) throw damaged(name, 'it is truncated');
   if (crc32(stored) !== entry.checksum) throw damaged(name, 'its checksum does not match');
 }
 

@@ -81,7 +81,7 @@ export async function startNode(
 function createSocketOnlyServer(): Server {
   return createServer((_request, response) => {
     response.writeHead(426, { 'Content-Type': 'text/plain', Upgrade: 'websocket' });
-    response.end('this port speaks WebSocket\n');
+    response.end('this port only supports WebSocket\n');
   });
 }
 

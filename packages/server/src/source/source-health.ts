@@ -89,7 +89,7 @@ export class SourceHealth {
     this.#strikes = Math.max(0, this.#strikes - 1);
   }
 
-  /** Records that the source did not answer, or that it asked for a pause. */
+  /** Records that the source did not respond, or that it requested a pause. */
   fail({ reason, cause, retryAfterMs }: Refusal): void {
     if (reason === 'key') {
       this.disable(`the key was rejected: ${cause}`);

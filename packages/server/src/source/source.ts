@@ -98,7 +98,7 @@ export function canStream(source: Source): source is StreamingSource {
   return source.follow !== undefined;
 }
 
-/** Notifications about new slots. They tell when a request is worthwhile and prove nothing about the ledger. */
+/** Notifications about new slots. They show when a request is worthwhile, but prove nothing about the ledger. */
 export interface SlotNotices {
   /** Whether notifications arrive at the moment. */
   readonly isLive: boolean;

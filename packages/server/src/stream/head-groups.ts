@@ -59,7 +59,7 @@ export class HeadGroups {
   readonly #dataset: DatasetReader;
   readonly #shared: SharedEvaluations;
   readonly #groups = new Map<number, HeadGroup>();
-  /** Serves one group after another, so that a turn of the event loop has one slice, however many groups there are. */
+  /** Serves one group after another, so that an event loop iteration has one slice for any number of groups. */
   #handingOut: Promise<void> = Promise.resolve();
 
   constructor(limits: StreamLimits, { dataset, shared }: HeadGroupsModules) {

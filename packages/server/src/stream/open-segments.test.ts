@@ -23,7 +23,7 @@ test('limit: an open segment counts with the full capacity of its buffer', () =>
   expect(openAll(6, bytesOf)).toEqual([false, false, true, true, true, true]);
 });
 
-test('limit: the number of open segments is limited, however small they are', () => {
+test('limit: the number of open segments is limited, even if they are small', () => {
   const left = openAll(idleCountMax + 2, () => new Uint8Array(new SharedArrayBuffer(16)));
   expect(left.indexOf(true)).toBe(2);
   expect(left.slice(2).every((isOpen) => isOpen)).toBe(true);

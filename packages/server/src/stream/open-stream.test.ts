@@ -62,7 +62,7 @@ test('error: a request below the start gets the lowest slot', async () => {
   expect(await fixture.open({ fromBlock: 98 })).toEqual({ kind: 'below-start', startBlock: 99 });
 });
 
-test('error: a dataset that does not know its start yet is starting', async () => {
+test('error: a dataset whose start is unknown is reported as starting', async () => {
   fixture = new StreamFixture(new MemoryDataset({ isStarted: false }));
   expect((await fixture.open({ fromBlock: 0 })).kind).toBe('starting');
 });
@@ -103,7 +103,7 @@ test('behavior: a slot beyond 2^53 is above the data (F-67)', async () => {
   expect((await opened).kind).toBe('above-data');
 });
 
-test('behavior: a wait that the signal aborts asks the client to retry', async () => {
+test('behavior: when the signal aborts, a waiting client is asked to retry', async () => {
   fixture = new StreamFixture(smallChain());
   const controller = new AbortController();
   const opened = fixture.open({ fromBlock: 111 }, { signal: controller.signal });

@@ -13,7 +13,7 @@ function jobAt(slot: number) {
   return { ...asked, snapshot, first: slot, last: slot, blocks: `block ${slot}` };
 }
 
-/** An evaluator that returns when the test tells it to. */
+/** An evaluator whose results a test releases. */
 class HeldEvaluator implements BlockEvaluator {
   readonly started: ((lineBytes: number | Error) => void)[] = [];
 
@@ -97,7 +97,7 @@ test('behavior: a stream that lags gets several blocks at once, and all remainin
   expect([rest.last, rest.blocks.length]).toEqual([54, 2]);
 });
 
-test('behavior: the same blocks have the same name whatever is above them, and different blocks have different names', () => {
+test('behavior: the same blocks have the same name regardless of the blocks above, and different blocks have different names', () => {
   const nameIn = (slots: readonly number[], last: number, sealedTo?: number) =>
     nextSharedJob({ ...asked, snapshot: chainOf(slots, sealedTo), first: 32, last }).blocks;
   expect(nameIn([33, 40, 50], 47)).toBe(nameIn([33, 40, 50, 51], 47));

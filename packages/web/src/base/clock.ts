@@ -1,6 +1,6 @@
 /** The time of the browser. No other file of the application reads a clock or sets a timer. */
 export const clock = {
-  /** Milliseconds of the calendar. */
+  /** Milliseconds since 1970. */
   unixMs: (): number => Date.now(),
 
   /** Milliseconds since the page was opened. */

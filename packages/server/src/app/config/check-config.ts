@@ -69,7 +69,7 @@ class ConfigChecker {
     const { listen, admin } = this.#config;
     const port = adminPort(this.#config);
     if (port > portMax) {
-      const expected = `less than ${portMax}, or admin.port, which is one above it if absent`;
+      const expected = `less than ${portMax}, or an explicit admin.port, which is one higher by default`;
       this.#refuse('listen.port', expected);
     }
     if (isSameListener(listen, { host: admin.host, port })) {
@@ -86,7 +86,7 @@ class ConfigChecker {
       this.faults.push(new CodedError('auth-undecided', { key, ...line, host: listen.host }));
     }
     if (listen.keys !== undefined) return;
-    // Default values may be written down, because `sluice config` prints them.
+    // Keys with their default value are accepted, because `sluice config print` prints them.
     const changed = KEY_LIMIT_NAMES.filter((name) => limits.key[name] !== KEY_LIMITS[name]);
     this.#refuseUseless('limits.key', changed, 'listen.keys');
   }
@@ -139,13 +139,14 @@ class ConfigChecker {
 
   checkRemote(): void {
     const { store, feed, role, serveUnlisted } = this.#config;
-    if (feed !== undefined && store === undefined) this.#refuse('feed', 'store, which it needs');
+    if (feed !== undefined && store === undefined)
+      this.#refuse('feed', 'a store, which the feed requires');
     if (feed === undefined && role !== 'both') this.#refuseUseless('', ['role'], 'feed');
     this.#config.datasets.forEach(({ sources }, i) => {
       const isShareable = sources.every(({ kind }) => kind === 'rpc' || kind === 'portal');
       const key = `${pathBelow('datasets', i)}.sources`;
       if (feed !== undefined && !isShareable) {
-        this.#refuse(key, 'sources of kind rpc or portal, which every writer reaches');
+        this.#refuse(key, 'sources of kind rpc or portal, which every writer can reach');
       }
     });
     if ((store?.accessKeyId === undefined) !== (store?.secretAccessKey === undefined)) {
@@ -167,7 +168,10 @@ class ConfigChecker {
       this.#refuse(`${path}.keep`, 'no more than 9 PB or 10^11 days');
     }
     if (backfillTo !== undefined && keep !== 'all') {
-      this.#refuse(`${path}.backfillTo`, 'keep: all, which does not let go what this fetches');
+      this.#refuse(
+        `${path}.backfillTo`,
+        'keep: all, because retention would remove the loaded history',
+      );
     }
     const followedCount = sources.filter(({ kind }) => kind !== 'files').length;
     if (sources.length === 0) this.#refuseUseless(path, uselessAlone, 'sources');
@@ -177,7 +181,7 @@ class ConfigChecker {
       this.#refuse(`${path}.agreement`, `no more than the ${followedCount} sources it follows`);
     }
     if (followedCount < sources.length && keep !== 'all') {
-      this.#refuse(`${path}.keep`, 'all, so that blocks of files are not let go and read again');
+      this.#refuse(`${path}.keep`, 'all, because removed blocks of files would be read again');
     }
     const names = new Set<string>();
     sources.forEach((source, i) => {

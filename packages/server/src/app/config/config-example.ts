@@ -1,23 +1,23 @@
 /** The file that `sluice config init` writes. It works unchanged and shows the most important keys. */
 export const CONFIG_EXAMPLE = `# The configuration of a Sluice service: sluice serve --config sluice.yaml
-# Every key is described in docs/configuration.md; sluice config check tells what is wrong, sluice config print what is in
-# force. Paths are relative to this file. \${NAME} in a text is the environment variable of that name.
+# docs/configuration.md describes every key, sluice config check reports errors, sluice config print shows the result with all
+# defaults. Paths are relative to this file. \${NAME} in a text is replaced by the environment variable of that name.
 
-# Each dataset has a folder of its name in it.
+# The data folder. Each dataset has a folder with its name in it.
 data: ./data
 
 listen:
   host: 127.0.0.1
   port: 8080
-  # Beyond loopback a decision is needed, one of:
-  # keys: ./keys.txt   # made with: sluice keys create --keys keys.txt
-  # auth: none         # anyone who reaches the address may ask
+  # Beyond loopback one of these is required:
+  # keys: ./keys.txt   # created with: sluice keys create --keys keys.txt
+  # auth: none         # anyone who can reach the address may send requests
 
 log:
   level: info
 
 datasets:
-  # A simulated ledger, to see it work.
+  # A simulated ledger, for a first try.
   - name: simulated
     from: genesis
     keep: 100000
@@ -25,10 +25,10 @@ datasets:
       - kind: simulator
         startSlot: 200
 
-  # A real one. Several nodes take over for each other and are checked against each other.
+  # A real ledger. If one node fails, the others are used, and their blocks are compared.
   # - name: mainnet
   #   aliases: [ledger-mainnet]
-  #   from: latest        # or earliest, genesis, or a slot; counts when the dataset is made
+  #   from: latest        # or earliest, genesis, or a slot; only effective for a new dataset
   #   keep: 7d            # or 100000 (blocks), 50GB, all
   #   votes: drop
   #   dialects: [ledger, solana]

@@ -252,7 +252,7 @@ export const configSchema = Type.Object({
     minLength: 1,
     path: true,
     default: './data',
-    description: 'the data folder: each dataset has a folder of its name in it',
+    description: 'the data folder, in which each dataset has a folder with its name',
   }),
   serveUnlisted: Type.Boolean({
     default: true,
@@ -273,8 +273,12 @@ export const configSchema = Type.Object({
   store: Type.Optional(storeSchema),
   feed: Type.Optional(feedSchema),
   listen: section('The public listener. Beyond loopback one of `auth` and `keys` is required.', {
-    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where to listen' }),
-    port: Type.Integer({ ...port, default: 8080, description: 'its port; 0 for any' }),
+    host: Type.String({
+      minLength: 1,
+      default: '127.0.0.1',
+      description: 'the address to listen on',
+    }),
+    port: Type.Integer({ ...port, default: 8080, description: 'its port; 0 for any free port' }),
     auth: Type.Optional(
       choice(['none'], {
         description: '`none`: anyone who can reach the address may send requests',
@@ -294,7 +298,11 @@ export const configSchema = Type.Object({
     ),
   }),
   admin: section('The listener for `/ready`, `/health` and `/metrics`. They need no key.', {
-    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where to listen' }),
+    host: Type.String({
+      minLength: 1,
+      default: '127.0.0.1',
+      description: 'the address to listen on',
+    }),
     port: Type.Optional(
       Type.Integer({
         ...port,

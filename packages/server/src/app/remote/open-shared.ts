@@ -36,7 +36,7 @@ interface SharedConfig {
 
 /** The interval between two removals of unused local files. */
 const tidyEveryMs = 30_000;
-/** A disk may fail for so long before another process writes; it is looked at so often. */
+/** How long a disk may fail before another process writes, and how often it is checked. */
 const diskMsMax = 5_000;
 const diskEveryMs = 500;
 const storeRetryMs = 1_000;
@@ -80,7 +80,7 @@ export async function openShared(
     await dataset.close();
     throw error;
   }
-  // The segments of a state that is no longer the newest one are needed too, as long as this process has no newer one.
+  // While this process is behind the feed, it still needs the segments of its own older state.
   const oldestAgeMs = () => Math.max(dataset.oldestLeaseMs, replica.behindMs);
   runReader(dataset, bucket, damage, { ...modules, reader: member, oldestAgeMs });
   tasks.run((signal) => tidy(dataset, modules, signal));
@@ -153,7 +153,7 @@ async function runTurn(
   }
 }
 
-/** Blocks are written also while the store is away, so the newest manifest is not waited for. */
+/** Does not wait for the newest manifest, because blocks are also written while the store cannot be reached. */
 async function keepManifests(
   parts: SharedParts,
   modules: RemoteModules,

@@ -27,8 +27,8 @@ Examples:
   $ sluice dataset push mine --config sluice.yaml
   $ sluice dataset pull mine --config sluice.yaml --data ./copy
 
-The configuration says where the object store is (store). Both go on where they were if they are stopped and started again. Not
-while a service runs on the data folder.`;
+The object store is that of the configuration (store). An interrupted command continues when it is run again. Both commands fail
+while a service uses the data folder.`;
 
 export function buildTransferCommands(context: CommandContext): Command[] {
   const describe = {

@@ -84,7 +84,7 @@ describe('sluice import', () => {
       'mine exists and keeps the options it was created with: votes keep, may lack nothing.',
     );
     const same = await importInto('kept', '--votes', 'keep', at('a.jsonl'));
-    expect(same.err).not.toContain('stays as it was made');
+    expect(same.err).not.toContain('keeps the options');
     await importInto('dropped', at('a.jsonl'));
     const sizeOf = (data: string) => {
       const segments = at(`${data}/mine/segments`);
@@ -271,7 +271,7 @@ describe('the command', () => {
   });
 
   test.each([
-    ['that nobody writes to', undefined],
+    ['without a writer', undefined],
     ['whose writer is silent', 'exec 3>"$0"; echo; exec cat'],
   ])('behavior: SIGTERM ends the wait for a FIFO %s, and nothing is left', async (name, script) => {
     const fifo = at(`fifo-${name}`);

@@ -44,8 +44,8 @@ Examples:
   $ sluice pack --out blocks.segment blocks.jsonl.gz
   $ sluice pack --votes keep --allow-missing logs,rewards --out old.segment 2020-*.jsonl.gz
 
-Slots must ascend over all files in their order; blocks need not link. A segment has a bound: where it is reached, the
-segment is finished and the place of the next block is told.`;
+Slots must ascend across all files in the given order; blocks need not be linked. A segment has limits: when one is reached, the
+segment is complete, and the command prints the position of the next block.`;
 
 async function pack(
   paths: readonly string[],

@@ -80,7 +80,9 @@ function addFollowOptions(command: Command): void {
       ),
     )
     .addOption(
-      new Option('--dataset <name>', 'the dataset that follows').argParser(datasetNameOption),
+      new Option('--dataset <name>', 'the dataset that follows the sources').argParser(
+        datasetNameOption,
+      ),
     )
     .addOption(
       new Option(

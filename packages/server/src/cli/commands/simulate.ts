@@ -89,7 +89,7 @@ function addLedgerOptions(command: Command): void {
       seed.default,
     )
     .addOption(
-      new Option('--profile <name>', 'how full the blocks are')
+      new Option('--profile <name>', 'the size of the blocks')
         .choices(Object.keys(PROFILES))
         .default('demo'),
     )
@@ -103,7 +103,7 @@ function addLedgerOptions(command: Command): void {
         .argParser(parseVotes)
         .default(true, 'on, with the number of the profile'),
     )
-    .option('--slot-ms <ms>', 'length of a slot', numberOption(slotMs), slotMs.default)
+    .option('--slot-ms <ms>', 'the duration of a slot', numberOption(slotMs), slotMs.default)
     .option(
       '--skip-rate <share>',
       'share of slots without a block',
@@ -119,7 +119,7 @@ function addLedgerOptions(command: Command): void {
     )
     .option(
       '--finality-distance <slots>',
-      'how far finality is behind the head',
+      'the distance of finality to the head',
       numberOption(finalityDistance),
       finalityDistance.default,
     )
@@ -144,8 +144,8 @@ function addLedgerOptions(command: Command): void {
 
 function addNodeOptions(command: Command): void {
   command
-    .option('--speed <factor>', 'how much faster time runs', numberOption(SPEED_RANGE), 1)
-    .option('--host <address>', 'where to listen', '127.0.0.1')
+    .option('--speed <factor>', 'the speed of time', numberOption(SPEED_RANGE), 1)
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option(
       '--port <port>',
       'the port of JSON-RPC and WebSocket; 0 for any free port',

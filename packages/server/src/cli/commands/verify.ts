@@ -28,7 +28,7 @@ Examples:
   $ sluice verify --data /var/lib/sluice --dataset mine
 
 Reads the manifest, the journal and every segment, verifies all checksums, and checks that every block is the child of the
-block below it. Changes nothing. Each damage is printed on a line of its own, and the exit code is then 1.`;
+block below it. Changes nothing. Each damage is printed on a separate line, and the exit code is then 1.`;
 
 async function verify(
   { data, dataset }: VerifyCommandOptions,

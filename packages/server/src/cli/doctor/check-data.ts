@@ -48,7 +48,7 @@ async function checkLock(path: string): Promise<Finding> {
   } catch (error) {
     if (isCodedError(error, 'data-folder-locked')) {
       const text = `${path} is locked by a running process`;
-      const remedy = 'nothing, if that is your service; a second one needs a folder of its own';
+      const remedy = 'nothing, if that is your service; a second one needs its own folder';
       return { area, state: 'warning', text, remedy };
     }
     return { area, state: 'wrong', text: describeError(error), remedy: 'correct its permissions' };

@@ -103,7 +103,7 @@ export class OutFile {
     await this.#write(texts.map(([, text]) => text).join(''));
   }
 
-  /** Removes all blocks above a slot. The new length is saved first, because a file that is longer than stored can be resumed. */
+  /** Removes all blocks above a slot. The new length is saved first, because after a crash a file that is longer than the stored length can still be resumed. */
   async rollBack(slot: number, cursor: CursorState): Promise<void> {
     const last = this.#marks.findLastIndex((mark) => mark.slot <= slot);
     const mark = this.#marks[last];

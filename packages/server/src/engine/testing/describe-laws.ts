@@ -1,4 +1,4 @@
-/** Laws that hold for the answers of the reference and of the engine. */
+/** Laws that hold for the responses of the reference engine and of the engine. */
 import { DIALECTS } from '@sluice/protocol/dialect';
 import {
   type FieldName,
@@ -25,7 +25,7 @@ const everyField = Object.fromEntries(
   KINDS.map((kind) => [kind, fieldNames(kind, 'solana')]),
 ) as unknown as FieldLists;
 
-/** Every field, in a dialect that `JSON.parse` does not round, so that different records have different texts. */
+/** Selects every field, in the dialect with exact text, so that `JSON.parse` rounds nothing and different records have different texts. */
 const inFull = (query: Query): Query => ({ ...query, dialect: 'solana', fields: everyField });
 
 /** Returns the texts of all records by block and kind. */
@@ -61,14 +61,14 @@ export function withItems(
   return { ...query, ...(Object.fromEntries(items) as unknown as Items) };
 }
 
-/** Defines the laws as tests for one way of answering. */
+/** Defines the laws as tests of one engine. */
 export function describeLaws(
   name: string,
   answer: (query: Query, blocks: readonly Block[]) => string,
   options: { readonly numRuns: number },
 ): void {
   describe(name, () => {
-    test('property: I-35 the same query gives the same bytes, whatever the form of its body', () => {
+    test('property: I-35 the same query gives the same bytes for every form of its body', () => {
       fc.assert(
         fc.property(arbitraryQueryCase(), ({ blocks, body, query }) => {
           const reversed = Object.fromEntries(

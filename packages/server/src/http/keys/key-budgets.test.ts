@@ -4,7 +4,7 @@ import { KEY_LIMITS, KeyBudgets } from './key-budgets.ts';
 
 const { signal } = new AbortController();
 
-test('limit: S-03 streams of a key share its bytes a second, and other keys have their own', async () => {
+test('limit: S-03 the streams of a key share its bytes per second, and other keys have their own', async () => {
   const clock = new ManualClock();
   const budgets = new KeyBudgets({ ...KEY_LIMITS, bytesPerSecond: 1_000 }, clock);
   const done: string[] = [];

@@ -4,7 +4,7 @@ import { TokenBucket } from '../../base/token-bucket.ts';
 
 export interface KeyLimits {
   readonly requestsPerSecond: number;
-  /** The maximum number of the number of requests that may be sent at once after a pause. */
+  /** The maximum number of requests that may be sent at once after a pause. */
   readonly requestBurst: number;
   readonly streamCountMax: number;
   /** The limit of all streams of the key together, after compression; `null` for no limit. */

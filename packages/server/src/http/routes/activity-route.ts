@@ -35,6 +35,6 @@ export const activityRoute = defineLookup({
 });
 
 function entries(names: Readonly<Record<string, TSchema>>): TSchema {
-  const transactions = count('Transactions of the range that have it.');
+  const transactions = count('The number of transactions of the range in which it occurs.');
   return Type.Array(Type.Object({ ...names, transactions }), { maxItems: 100 });
 }

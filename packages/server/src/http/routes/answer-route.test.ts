@@ -32,7 +32,7 @@ test('default: the answer of a lookup is the line without its line feed', async 
   expect(errorOf(await fixture.send({ method: 'DELETE', path })).code).toBe('method-wrong');
 });
 
-test('behavior: long answers are compressed where the client allows it, short ones are not', async () => {
+test('behavior: long responses are compressed if the client allows it, short ones are not', async () => {
   await start((slot) => line('x'.repeat(slot)));
   const encodingOf = async (length: number, accepted?: string) => {
     const headers: Record<string, string> =
@@ -79,7 +79,7 @@ test('behavior: the signal aborts when the client disconnects, and nothing is lo
   expect((await fixture.get('/datasets/ledger-test/head')).status).toBe(200);
 });
 
-test('error: storage-unreachable if segments cannot be read, with the reason in the log alone', async () => {
+test('error: storage-unreachable if segments cannot be read, with the reason only in the log', async () => {
   await start(() => Promise.reject(new CodedError('segment-damaged', { unit: 'postings 0' })));
   const answer = await fixture.get(path);
   expect([answer.status, errorOf(answer).code]).toEqual([503, 'storage-unreachable']);

@@ -5,12 +5,12 @@ import { count } from './parameter-schemas.ts';
 export const estimateRoute = defineLookup({
   method: 'POST',
   url: '/datasets/:name/estimate',
-  summary: 'What a query would cost, from the indexes alone.',
+  summary: 'The estimated cost of a query, from the indexes.',
   parameters: {},
   takesQuery: true,
   answer: Type.Object({
     fromBlock: count(),
-    toBlock: Type.Integer({ description: 'The last slot of the range that has a block by now.' }),
+    toBlock: Type.Integer({ description: 'The last slot of the range, at most the head.' }),
     isSampled: Type.Boolean({ description: 'Whether the sums are scaled up from a sample.' }),
     segments: Type.Object({ total: count(), examined: count(), withCandidates: count() }),
     blocks: Type.Object({ total: count(), withCandidates: count() }),

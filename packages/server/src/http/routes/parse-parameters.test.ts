@@ -28,7 +28,7 @@ test('default: texts become values, and absent parameters their defaults', () =>
   expect(parseParameters(schemas, { slot: '7', limit: '100' })).toEqual({ slot: 7, limit: 100 });
 });
 
-test('behavior: a number beyond 2^53 is the greatest exact one', () => {
+test('behavior: a number beyond 2^53 becomes the largest safe integer', () => {
   const { slot } = parseParameters(schemas, { slot: '99999999999999999999' });
   expect(slot).toBe(Number.MAX_SAFE_INTEGER);
 });
@@ -51,7 +51,7 @@ test.each([
   expect(detail?.['allowed']).toEqual(expect.any(String));
 });
 
-test('error: a schema may name another code', () => {
+test('error: a schema can replace parameter-invalid by another code', () => {
   const timed = { seconds: Type.String({ pattern: '^x$', 'x-error': 'time-invalid' }) };
   expect(() => parseParameters(timed, { seconds: 'y' })).toThrow(
     expect.objectContaining({ code: 'time-invalid' }),

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { CodedError, ERRORS, type ErrorRow, isCodedError } from '../../base/errors.ts';
 
 /**
- * Returns the error that a client gets. Failures of the disk or of a worker thread are logged, and the client is told to
+ * Returns the error that a client gets. Failures of the disk or of a worker thread are logged, and the client is asked to
  * retry.
  */
 export function refuseUnread(error: unknown, log: Logger): unknown {

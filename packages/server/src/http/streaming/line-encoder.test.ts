@@ -17,12 +17,12 @@ async function encodeAll(encoding: 'gzip' | 'zstd' | 'identity'): Promise<Buffer
   return Buffer.concat([...parts, await encoder.end()]);
 }
 
-test('default: pieces make one gzip member that any decoder reads', async () => {
+test('default: pieces become one gzip member that any decoder can read', async () => {
   const bytes = await encodeAll('gzip');
   expect(zlib.gunzipSync(bytes).toString()).toBe(texts.join(''));
 });
 
-test('behavior: each piece can be decoded before the next one comes', async () => {
+test('behavior: each piece can be decoded before the next one arrives', async () => {
   const encoder = createLineEncoder('gzip');
   const gunzip = zlib.createGunzip();
   let text = '';
@@ -34,7 +34,7 @@ test('behavior: each piece can be decoded before the next one comes', async () =
   expect(text).toBe(texts[0]);
 });
 
-test('behavior: no piece at all is a valid empty member', async () => {
+test('behavior: without pieces the result is a valid empty gzip member', async () => {
   expect(zlib.gunzipSync(await createLineEncoder('gzip').end())).toHaveLength(0);
 });
 

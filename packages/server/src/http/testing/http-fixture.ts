@@ -31,7 +31,7 @@ export interface FixtureOptions {
   readonly clock?: Clock;
   /** By default the reference evaluator, which needs no threads. */
   readonly evaluator?: BlockEvaluator;
-  /** Needs the engine's threads, so there is none by default. */
+  /** Undefined by default, because it needs the engine's threads. */
   readonly lookups?: DatasetLookups;
 }
 

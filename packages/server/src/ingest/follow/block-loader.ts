@@ -23,7 +23,7 @@ export type LoadedBlock =
   | { readonly kind: 'loaded'; readonly prepared: PreparedBlock }
   /** The source did not deliver the block. */
   | { readonly kind: 'refused'; readonly slot: Slot; readonly refusal: Refusal }
-  /** The source delivered something else than a valid block; `slot` is undefined if the bytes name none. */
+  /** The source delivered bytes that are not a valid block; `slot` is undefined if the bytes contain none. */
   | { readonly kind: 'damaged'; readonly slot: Slot | undefined; readonly error: CodedError };
 
 /** Limits of the blocks that are loaded at the same time. A block needs several times its bytes while it is prepared. */

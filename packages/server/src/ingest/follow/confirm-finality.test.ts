@@ -24,10 +24,10 @@ function toSource({ finalizedSlot, says = 'true', isHealthy = true }: Voice): Fo
 }
 
 test.each<[string, readonly number[], number]>([
-  ['of one, its own', [50], 50],
-  ['of two, the lower', [60, 50], 50],
-  ['of three, that of the middle one, whatever one claims', [1_000_000, 50, 49], 50],
-  ['of none, none', [], -1],
+  ['that of a single source', [50], 50],
+  ['the lower one of two', [60, 50], 50],
+  ['the middle one of three, even if one source is far ahead', [1_000_000, 50, 49], 50],
+  ['none without sources', [], -1],
 ])('behavior: the final slot that most sources have reached: %s', (_name, slots, expected) => {
   expect(agreedFinalSlot(slots.map((finalizedSlot) => toSource({ finalizedSlot })))).toBe(expected);
 });
@@ -62,7 +62,7 @@ test.each<[string, readonly Voice[], boolean]>([
   ],
   ['no source reports it', [{ finalizedSlot: 49 }], false],
 ])(
-  'behavior: F-13 a block is final if most that have come so far say so: %s',
+  'behavior: F-13 a block is final if most sources that have reached its slot confirm it: %s',
   async (_name, voices, expected) => {
     const { signal } = new AbortController();
     const modules = { clock: systemClock, signal };

@@ -26,26 +26,51 @@ function judge(views: Views, claim: Partial<Claim> = {}): Verdict {
 }
 
 test.each<[string, Views, Partial<Claim>, Verdict]>([
-  ['two of three hold it', ['holds', 'differs'], {}, 'switch'],
-  ['all three hold it', ['holds', 'holds'], {}, 'switch'],
-  ['two of two that reach that far hold it', ['holds', 'unknown'], {}, 'switch'],
+  ['two of three sources have the branch', ['holds', 'differs'], {}, 'switch'],
+  ['all three sources have the branch', ['holds', 'holds'], {}, 'switch'],
+  ['both sources that reach its slot have the branch', ['holds', 'unknown'], {}, 'switch'],
   [
-    'one alone of three, however long it is quiet',
+    'only one of three has the branch, even after a long time without new blocks',
     ['differs', 'differs'],
     { quietMs: 1e9 },
     'keep',
   ],
-  ['one alone of three, however often', ['differs', 'differs'], { isRepeated: true }, 'keep'],
-  ['two of four', ['holds', 'differs', 'differs'], {}, 'wait'],
-  ['the only one that reaches that far says it once', ['unknown', 'unknown'], {}, 'wait'],
-  ['and says it again a slot later', ['unknown', 'unknown'], { isRepeated: true }, 'switch'],
-  ['no other source is healthy, once', [], {}, 'wait'],
-  ['no other source is healthy, repeatedly', [], { isRepeated: true }, 'switch'],
-  ['one against one', ['differs'], {}, 'wait'],
-  ['one against one, said again', ['differs'], { isRepeated: true }, 'wait'],
-  ['one against one, ours quiet for just under 2 s', ['differs'], { quietMs: 1_999 }, 'wait'],
-  ['one against one, ours quiet for 2 s while it grew', ['differs'], { quietMs: 2_000 }, 'switch'],
-  ['one against one, both quiet', ['differs'], { quietMs: 60_000, headSlot: 42 }, 'wait'],
+  [
+    'only one of three has the branch, even repeatedly',
+    ['differs', 'differs'],
+    { isRepeated: true },
+    'keep',
+  ],
+  ['two of four sources have the branch', ['holds', 'differs', 'differs'], {}, 'wait'],
+  ['the only source that reaches its slot reports it once', ['unknown', 'unknown'], {}, 'wait'],
+  [
+    'the only source that reaches its slot reports it again a slot later',
+    ['unknown', 'unknown'],
+    { isRepeated: true },
+    'switch',
+  ],
+  ['the only healthy source reports it once', [], {}, 'wait'],
+  ['the only healthy source reports it repeatedly', [], { isRepeated: true }, 'switch'],
+  ['one of two sources has the branch', ['differs'], {}, 'wait'],
+  ['one of two sources reports it again', ['differs'], { isRepeated: true }, 'wait'],
+  [
+    'one of two, and our branch has not grown for just under 2 s',
+    ['differs'],
+    { quietMs: 1_999 },
+    'wait',
+  ],
+  [
+    'one of two, and our branch has not grown for 2 s while the other grew',
+    ['differs'],
+    { quietMs: 2_000 },
+    'switch',
+  ],
+  [
+    'one of two, and neither branch has grown',
+    ['differs'],
+    { quietMs: 60_000, headSlot: 42 },
+    'wait',
+  ],
 ])('behavior: F-13 %s', (_name, views, claim, verdict) => {
   expect(judge(views, claim)).toBe(verdict);
 });

@@ -1,4 +1,4 @@
-// A process that brings history into a dataset and tells each start once it is visible. Run with the built files:
+// A process that loads history into a dataset and prints each start once it is visible. Run with the built files:
 //   node backfill-in-child.mjs <url of dist> <data folder> <rpc url>
 const [dist, folder, url] = process.argv.slice(2);
 const load = (path) => import(`${dist}${path}`);

@@ -1,4 +1,4 @@
-// A process that follows a node into a folder and tells each head once it is visible. Run with the built files:
+// A process that follows a node into a folder and prints each head once it is visible. Run with the built files:
 //   node follow-in-child.mjs <url of dist> <data folder> <rpc url> [limits of the dataset and retention, as JSON]
 const [dist, folder, url, more = '{}'] = process.argv.slice(2);
 const { limits, retention } = JSON.parse(more);

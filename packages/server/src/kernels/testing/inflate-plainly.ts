@@ -40,7 +40,7 @@ class BitReader {
   }
 
   skipToByte(): void {
-    while (this.#at % 8 !== 0) assert(this.bits(1) === 0, 'what fills a byte is zero');
+    while (this.#at % 8 !== 0) assert(this.bits(1) === 0, 'the padding bits of a byte are zero');
   }
 }
 

@@ -18,7 +18,7 @@ import { decodeKeys } from './key-codes.ts';
 
 /** The caller has checked the version in the header. */
 export function openSegment1(bytes: Uint8Array): RowSegment {
-  if (bytes.length < headerBytes + footerBytes) throw damaged('footer', 'it is cut short');
+  if (bytes.length < headerBytes + footerBytes) throw damaged('footer', 'it is truncated');
   const footer = decodeFooter(bytes.subarray(bytes.length - footerBytes), bytes.length);
   const stored = bytes.subarray(footer.offset, footer.offset + footer.storedLength);
   return new Segment1(bytes, decodeDirectory(stored, footer, bytes.length));

@@ -97,18 +97,18 @@ export const FAULT_KINDS = {
   'batch-missing': batch('the last response of a batch is left out'),
 
   'skip-block': {
-    ...block('a block is hidden from lists, or also denied as skipped or not available', {
+    ...block('a block is missing in lists, and optionally reported as skipped or not available', {
       as: { type: 'choice', values: ['omitted', 'skipped', 'unavailable'], default: 'skipped' },
     }),
     scope: ['fromSlot', 'toSlot'],
   },
-  'wrong-parent-hash': block('previousBlockhash names no block, or the one given', {
+  'wrong-parent-hash': block('previousBlockhash is a wrong hash, or the given one', {
     hash: { type: 'text', lengthMax: 100, isOptional: true },
   }),
   'wrong-parent-slot': block('parentSlot is too low by this many slots', { by: slots(1) }),
   'wrong-height': block('blockHeight is too high by this much', { by: slots(1) }),
   'bad-hash': block('blockhash has a line break'),
-  'incomplete-meta': block('a kind of data is null, or absent where a node leaves it out', {
+  'incomplete-meta': block('a kind of data is null, or absent if a node would omit it', {
     missing: { type: 'choice', values: MISSING, default: 'logs' },
   }),
   'giant-block': block('transactions repeat until the block has at least this many bytes', {
@@ -137,7 +137,7 @@ export const FAULT_KINDS = {
   'finality-stall': chain('the finalized slot stays where it is'),
   'finality-ahead': chain('the finalized slot is above the head', { bySlots: slots(10) }),
   'other-genesis': {
-    ...chain('getGenesisHash names another ledger'),
+    ...chain('getGenesisHash returns the hash of another ledger'),
     scope: ['times', 'probability'],
   },
   prune: chain('nothing below the slot is available', {

@@ -153,11 +153,7 @@ describe('errors', () => {
     ['a negative slot', ['getBlock', -1], 'expected u64'],
     ['no slot', ['getBlock'], 'expected u64'],
     ['another encoding', ['getBlock', 4_500, { encoding: 'base64' }], 'expected one of `json`'],
-    [
-      'details nobody has',
-      ['getBlock', 1, { transactionDetails: 'most' }],
-      'expected one of `full`',
-    ],
+    ['unknown details', ['getBlock', 1, { transactionDetails: 'most' }], 'expected one of `full`'],
     ['a version of text', ['getBlock', 1, { maxSupportedTransactionVersion: 'a' }], 'expected u8'],
     ['rewards that are a number', ['getBlock', 1, { rewards: 1 }], 'expected a boolean'],
     ['a config that is a list', ['getSlot', [1]], 'expected a configuration object'],

@@ -1,8 +1,8 @@
 import { markedDigits } from '../json/read-integer.ts';
 
 /**
- * Returns the JSON text of a transaction's `err` as it is sent to clients: an object, in which a unit variant (a bare text on the
- * ledger) has the value null. All digits are kept. Returns undefined if the value is no error or cannot be written exactly.
+ * Returns the JSON text of a transaction's `err` as it is sent to clients: an object, in which a unit variant (a plain text on the
+ * ledger) has the value null. All digits are kept. Returns undefined if the value is not an error or cannot be written exactly.
  */
 export function encodeError(err: unknown, mark: string): string | undefined {
   if (typeof err === 'string') {

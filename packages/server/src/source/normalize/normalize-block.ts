@@ -174,7 +174,7 @@ function readHeader(reader: BlockReader, raw: RawBlock): BlockHeader {
 }
 
 function readParentHash(reader: BlockReader, value: unknown): BlockHash | null {
-  // Slot 0 has no parent, whatever the source writes.
+  // Slot 0 has no parent, even if the source reports one.
   if (reader.slot === 0 || value === undefined || value === null || value === unknownHash) {
     return null;
   }

@@ -43,7 +43,7 @@ const unruly = new URL(
 
 const bytes = (length = 1) => new Uint8Array(length);
 
-test('default: a block from a thread is the same as from this one', async () => {
+test('default: a worker thread returns the same block as this thread', async () => {
   const raw = rawBlock([
     rawTransaction({
       instructions: [call(program.a)],

@@ -34,7 +34,7 @@ export type PortalAnswer =
   | { readonly kind: 'lines'; readonly lines: PortalLines }
   /** The whole range is above the head of the portal. */
   | { readonly kind: 'above' }
-  /** The portal proved that the sent parent is wrong. These are its own blocks below the range, ascending. */
+  /** The parent of the request is not on the chain of the portal. These are its own blocks below the range, ascending. */
   | { readonly kind: 'conflict'; readonly previousBlocks: readonly BlockRef[] }
   | Refusal;
 
@@ -129,7 +129,7 @@ export class PortalClient {
       signal.removeEventListener('abort', onAbort);
       return stop.signal.aborted ? refusal('outage', 'no response in time') : faultOf(error);
     } finally {
-      // The first step of the path names the call; what follows it may be a number.
+      // The first part of the path is the name of the call. Later parts may be numbers.
       this.#observeCall?.(path.split('/')[1] ?? path, (this.#clock.nowMs() - startMs) / 1000);
       answered.abort();
       await late;

@@ -55,7 +55,7 @@ function watch(urls: readonly string[]) {
   };
 }
 
-test('behavior: it is reported once that no address works, however long that lasts', async () => {
+test('behavior: it is reported only once that no address works', async () => {
   const { reports, tries, end } = watch([closedUrl, closedUrl]);
   await expect.poll(tries, { timeout: 10_000 }).toBeGreaterThan(8);
   expect(reports()).toBe(1);

@@ -1,5 +1,5 @@
 /**
- * Slot notifications of a node over its WebSocket. A socket that is silent or closed is opened again. While there is none, the
+ * Slot notifications of a node over its WebSocket. A socket that is closed or sends nothing is opened again. Without a socket the
  * node is polled.
  */
 import { memberOf } from '@sluice/protocol/unknown-value';

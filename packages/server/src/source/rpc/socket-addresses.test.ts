@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { socketAddresses } from './socket-addresses.ts';
 
-test('default: the same address, then one port higher', () => {
+test('default: the same address is tried first, then one port higher', () => {
   expect(socketAddresses('http://127.0.0.1:8899')).toEqual([
     'ws://127.0.0.1:8899/',
     'ws://127.0.0.1:8900/',

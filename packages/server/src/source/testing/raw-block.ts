@@ -7,7 +7,7 @@ import { type NormalizedBlock, normalizeBlock } from '../normalize/normalize-blo
 import type { NormalizeOptions } from '../normalize/normalize-options.ts';
 
 export const u64Max = 2n ** 64n - 1n;
-/** The least integer that a JavaScript number does not hold exactly. */
+/** The smallest positive integer that a JavaScript number cannot represent. */
 export const beyondDouble = 2n ** 53n + 1n;
 
 export type RawObject = { [key: string]: unknown };
@@ -160,7 +160,7 @@ export function refusal(
     if (isCodedError(error)) return error;
     throw error;
   }
-  throw new AssertionError('the block was taken');
+  throw new AssertionError('the block was accepted');
 }
 
 export const refusalOfOne = (parts: TransactionParts, options: Partial<NormalizeOptions> = {}) =>

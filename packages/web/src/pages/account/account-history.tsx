@@ -37,7 +37,9 @@ export function AccountHistory({ dataset, address, isProgram = false }: AccountH
     >
       {isEmpty && isComplete ? (
         <Notice title="No transaction names this address" slim>
-          <p>The dataset holds none, in any role: account, program, mint or owner.</p>
+          <p>
+            The dataset has no transaction with it in any role: account, program, mint or owner.
+          </p>
         </Notice>
       ) : (
         <ol class="plain history">
@@ -68,7 +70,7 @@ export function AccountHistory({ dataset, address, isProgram = false }: AccountH
         </p>
       )}
       {isComplete && entries.length > 0 && (
-        <p class="panel-body muted small">This is the oldest one that is stored.</p>
+        <p class="panel-body muted small">This is the oldest stored transaction.</p>
       )}
     </Panel>
   );
@@ -114,7 +116,7 @@ function Entry({ dataset, address, entry }: EntryProps) {
   );
 }
 
-/** Returns the changes of this address by the transaction: its lamports, and the tokens of accounts that it is or owns. */
+/** Returns how the transaction changed this address: its lamports, its tokens if it is a token account, and those of token accounts that it owns. */
 function changesOf({ balances, tokenBalances }: TransactionView, address: string): string[] {
   const native = balances
     .filter(({ account }) => account === address)

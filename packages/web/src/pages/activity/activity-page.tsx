@@ -38,7 +38,7 @@ export function ActivityPage({ parameters }: PageProps) {
             {plural(found.value.blocks, 'block')}, slots {formatInteger(found.value.fromBlock)} to{' '}
             {formatInteger(found.value.toBlock)}.
             {!found.value.isComplete &&
-              ' The range is longer than one request counts: these are its newest blocks. Choose an earlier range to see others.'}
+              ' The range is too long for one request, so only its newest blocks were counted. Choose an earlier range to see others.'}
           </p>
           <ActivityLists dataset={dataset} activity={found.value} />
         </>

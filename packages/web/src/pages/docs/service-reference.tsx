@@ -32,7 +32,7 @@ export function ServiceReference() {
         Blocks of a ledger, filtered, as JSON lines. Send a <a href="/docs/query">query</a> with
         POST to a dataset’s stream; <a href="/docs/http">the interface</a> explains statuses,
         headers and following, <a href="/docs/guide">the guide</a> shows how to write a consumer,
-        and the <a href="/docs/client">client library</a> does most of it. As data:{' '}
+        and the <a href="/docs/client">client library</a> implements one. The interface as data:{' '}
         <a href="/openapi.json">openapi.json</a>.
       </p>
       {loaded.kind === 'loading' && <Skeleton lines={12} />}
@@ -64,9 +64,9 @@ function Reference({ description }: { readonly description: OpenApi }) {
       />
       <h2 id="keys">Keys</h2>
       <p>
-        Where keys are configured, send one as <code>Authorization: Bearer K</code> or{' '}
+        If keys are configured, send one as <code>Authorization: Bearer K</code> or{' '}
         <code>X-API-Key: K</code>, never in an address. The pages of this application and{' '}
-        <code>/openapi.json</code> take no key. <a href="/docs/http#keys">More about keys</a>
+        <code>/openapi.json</code> need no key. <a href="/docs/http#keys">More about keys</a>
       </p>
       <h2 id="limits">Limits in effect</h2>
       <Table

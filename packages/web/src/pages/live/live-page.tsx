@@ -22,7 +22,7 @@ export function LivePage({ parameters }: PageProps) {
         <div>
           <h1>Live</h1>
           <p>
-            New blocks of {dataset} as they are stored. A fork shows as a branch whose blocks are
+            New blocks of {dataset} as they are stored. A fork is shown as a branch whose blocks are
             crossed out.
           </p>
         </div>

@@ -17,7 +17,7 @@ export interface Suggestion {
 }
 
 const keyTexts: Readonly<Record<string, readonly [string, string]>> = {
-  type: ['The dialect of the answer.', '"ledger"'],
+  type: ['The dialect of the response.', '"ledger"'],
   fromBlock: ['First slot of the range. Required.', '|'],
   toBlock: ['Last slot, inclusive. Without it the stream follows the ledger.', '|'],
   parentBlockHash: ['Expected hash of the block before the first one.', '"|"'],

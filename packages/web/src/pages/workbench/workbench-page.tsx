@@ -86,7 +86,7 @@ export function WorkbenchPage({ parameters }: PageProps) {
             />
           ) : (
             <p class="callout bad">
-              The text is not JSON: {parsed.message} The form comes back when it is.
+              The text is not JSON: {parsed.message} The form is shown again when it is.
             </p>
           )}
         </section>

@@ -5,9 +5,9 @@ const HASH_BITS: u32 = 15;
 /** The size of the table for `lzCompress`. */
 export const LZ_TABLE_BYTES: u32 = (1 << HASH_BITS) * 4;
 const MATCH_MIN: u32 = 4;
-/** The format ends every block with at least this many literals, */
+/** In the format, every block ends with at least this many literals. */
 const LAST_LITERALS: u32 = 5;
-/** and no match may start this close to the end. */
+/** In the format, no match may start this close to the end of a block. */
 const MATCH_LIMIT: u32 = 12;
 const OFFSET_MAX: u32 = 65535;
 

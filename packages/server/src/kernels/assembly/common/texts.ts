@@ -1,12 +1,12 @@
-// Base58 texts of keys. A key takes KEY_TEXT_BYTES: first its 32 bytes, and from the time it is written its quoted text. The last byte is the
-// length of the text, 0 before there is one.
+// Base58 texts of keys. A key takes KEY_TEXT_BYTES: first its 32 bytes, later its quoted text, which replaces them. The last byte is the
+// length of the text, or 0 before the key is encoded.
 import { KEY_TEXT_BYTES } from '../../layout/writing';
 import { base58Encode } from './base58';
 
 /** A copy of the key that is encoded, because its text replaces it. */
 const moved = memory.data(64, 16);
 
-/** Copies keys of 32 bytes each to the places of their texts. */
+/** Copies keys of 32 bytes each to the positions of their texts. */
 export function copyKeys(keys: usize, count: u32, out: usize): void {
   for (let i: u32 = 0; i < count; i++, keys += 32, out += KEY_TEXT_BYTES) {
     v128.store(out, v128.load(keys));
@@ -15,7 +15,7 @@ export function copyKeys(keys: usize, count: u32, out: usize): void {
   }
 }
 
-/** Makes the text of a key, unless it is there, and returns its length. */
+/** Encodes a key unless it is already encoded. Returns the length of its text. */
 // @ts-ignore: decorator
 @inline
 export function keyText(place: usize): u32 {

@@ -1,6 +1,6 @@
-// What writing a batch of row groups needs everywhere: its keys, and the end of the output buffer.
+// Global variables for writing a batch of row groups: its keys, and the end of the output buffer.
 
-/** Where each transaction's keys start, the ids of the keys, and for each id the address of its text or 0. */
+/** The start of each transaction's keys, the ids of the keys, and for each id the address of its text, or 0. */
 export let keyStarts: usize = 0;
 export let keys: usize = 0;
 export let keyTable: usize = 0;
