@@ -2,7 +2,7 @@
  * What a reader can learn from a transaction's log: whose start and end it shows, the errors, units and messages. Nothing
  * from the truncation mark on counts. Eras that lost the calls or the log leave less to learn.
  */
-import type { LogKind } from '../../../ledger/block.ts';
+import type { LogKind } from '@sluice/protocol/field-table';
 import type { EraRules } from '../eras.ts';
 import type { Call, SimulatedBlock, SimulatedTransaction } from '../simulated-block.ts';
 import { KNOWN } from '../world/known-addresses.ts';
