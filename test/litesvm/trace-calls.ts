@@ -1,6 +1,6 @@
 /** Proves that a planned call tree was executed, line by line, and records the position of each line in the log. */
 import assert from 'node:assert/strict';
-import type { LogKind } from '../../packages/server/src/ledger/block.ts';
+import type { LogKind } from '@sluice/protocol/field-table';
 import {
   type Call,
   isCall,

@@ -2,6 +2,8 @@
  * A planned transaction with everything that happens when it runs: the whole call tree, every line of its log, its fee and its error.
  * Nothing here is derived from a response; executing it proves the plan (`traceCalls`).
  */
+
+import type { LogKind } from '@sluice/protocol/field-table';
 import type {
   Address,
   AddressesByLookupTableAddress,
@@ -9,7 +11,6 @@ import type {
   KeyPairSigner,
   V1TransactionConfig,
 } from '@solana/kit';
-import type { LogKind } from '../../packages/server/src/ledger/block.ts';
 
 export interface PlannedTransaction {
   readonly title: string;

@@ -2,11 +2,12 @@
 
 import type { Dialect } from '@sluice/protocol/dialect';
 import {
-  type FIELDS,
+  fieldRows,
   type Kind,
   RECORD_ARRAY_NAMES,
   RECORD_ARRAYS,
   type RecordArray,
+  type WireType,
 } from '@sluice/protocol/field-table';
 import type { FieldsBody } from '@sluice/protocol/query-body';
 import { hasMembers } from '@sluice/protocol/unknown-value';
@@ -22,26 +23,10 @@ export interface ParsedBlock {
   readonly [array: string]: unknown;
 }
 
-type LongName<K extends Kind> = {
-  [Name in keyof (typeof FIELDS)[K]]: (typeof FIELDS)[K][Name] extends {
-    wire: 'quantity' | 'seconds' | 'errorObject';
-  }
-    ? Name
-    : never;
-}[keyof (typeof FIELDS)[K]] &
-  string;
-
-type Revivers = {
-  readonly [K in Kind]: { readonly [Name in LongName<K>]: (record: Values) => void };
-};
+type Revive = (record: Values) => void;
 
 /** One function for each 64-bit field: accessing a property by a constant name is much faster. */
-const REVIVERS: Revivers = {
-  block: {
-    timestamp: (r) => {
-      r['timestamp'] = exact(r['timestamp']);
-    },
-  },
+const REVIVERS: { readonly [K in Kind]?: Readonly<Partial<Record<string, Revive>>> } = {
   transaction: {
     err: (r) => {
       if (r['err'] !== null) r['err'] = unmark(r['err']);
@@ -58,7 +43,6 @@ const REVIVERS: Revivers = {
       r['computeUnitsConsumed'] = exact(r['computeUnitsConsumed']);
     },
   },
-  log: {},
   balance: {
     pre: (r) => {
       r['pre'] = exact(r['pre']);
@@ -75,22 +59,17 @@ const REVIVERS: Revivers = {
       r['postAmount'] = exact(r['postAmount']);
     },
   },
-  reward: {
-    lamports: (r) => {
-      r['lamports'] = exact(r['lamports']);
-    },
-    postBalance: (r) => {
-      r['postBalance'] = exact(r['postBalance']);
-    },
-  },
 };
 
 /** The empty array that all blocks without records of a kind share. */
 const noRecords: readonly unknown[] = Object.freeze([]);
 
+/** The types that contain integers of 64 bits. */
+const longTypes: ReadonlySet<WireType> = new Set(['quantity', 'seconds', 'errorObject']);
+
 interface ArrayPlan {
   readonly name: RecordArray;
-  readonly revivers: readonly ((record: Values) => void)[];
+  readonly revivers: readonly Revive[];
 }
 
 export type ParseLine = (line: string) => ParsedBlock;
@@ -123,11 +102,19 @@ export function buildBlockReviver(
   };
 }
 
-function reviversOf(kind: Kind, fields: FieldsBody<Dialect>): ((record: Values) => void)[] {
+function reviversOf(kind: Kind, fields: FieldsBody<Dialect>): Revive[] {
   const selected: Readonly<Record<string, boolean | undefined>> = fields[kind] ?? {};
-  return Object.entries(REVIVERS[kind])
-    .filter(([name]) => selected[name] === true)
-    .map(([, revive]) => revive);
+  const named = REVIVERS[kind];
+  return fieldRows(kind)
+    .filter(([name, { wire }]) => selected[name] === true && longTypes.has(wire))
+    .map(([name, { wire }]) => named?.[name] ?? reviver(name, wire));
+}
+
+function reviver(name: string, wire: WireType): Revive {
+  const revive = wire === 'errorObject' ? unmark : exact;
+  return (record) => {
+    record[name] = revive(record[name]);
+  };
 }
 
 /** A field that the service did not send stays absent. */

@@ -45,6 +45,8 @@ export interface FieldRow {
   readonly text: string;
   /** Whether the value may be unknown. It is then `null`, never omitted. */
   readonly nullable?: true;
+  /** Whether the field is not stored, because its value follows from others or from the moment of the answer. */
+  readonly derived?: true;
   /** Whether the field is an extension of the core interface, which is sent only if it is selected. */
   readonly ext?: true;
   /** The dialects that have the field. Absent means all. */
@@ -64,12 +66,19 @@ const transactionIndex = {
   text: 'Position of the transaction in the block. Dropped votes leave gaps.',
 } as const satisfies FieldRow;
 
+const dataStart = { wire: 'hex', nullable: true, derived: true } as const;
+
 export const FIELDS = {
   block: {
     number: { wire: 'integer', text: 'Slot of the block. Always present.' },
     hash: { wire: 'hash', text: 'Block hash. Sent only if it is selected.', defaultIn: [] },
     parentSlot: { wire: 'integer', text: 'Slot of the parent block.' },
-    parentNumber: { wire: 'integer', ext: true, text: 'The same value as `parentSlot`.' },
+    parentNumber: {
+      wire: 'integer',
+      derived: true,
+      ext: true,
+      text: 'The same value as `parentSlot`.',
+    },
     parentHash: {
       wire: 'hash',
       nullable: true,
@@ -80,11 +89,13 @@ export const FIELDS = {
     timestamp: { wire: 'seconds', nullable: true, ext: true, text: 'Block time in unix seconds.' },
     recordCounts: {
       wire: 'recordCounts',
+      derived: true,
       ext: true,
       text: 'How many records of each of the six kinds the dataset has for this block, regardless of the query.',
     },
     finalizedHead: {
       wire: 'blockRef',
+      derived: true,
       nullable: true,
       ext: true,
       text: 'The latest finalized block of the same chain at the moment the line is sent.',
@@ -114,7 +125,7 @@ export const FIELDS = {
     fee: { wire: 'quantity', nullable: true, text: 'Fee in lamports.' },
     computeUnitsConsumed: { wire: 'quantity', nullable: true, text: 'In compute units.' },
     loadedAddresses: { wire: 'loadedAddresses', text: 'Addresses loaded from the tables.' },
-    feePayer: { wire: 'address', text: 'The first static account key.' },
+    feePayer: { wire: 'address', derived: true, text: 'The first static account key.' },
     hasDroppedLogMessages: { wire: 'boolean', text: 'Whether log lines are missing.' },
   },
   instruction: {
@@ -126,10 +137,10 @@ export const FIELDS = {
     programId: { wire: 'address', text: 'The program that ran.' },
     accounts: { wire: 'addresses', text: 'The accounts passed to it.' },
     data: { wire: 'base58', text: 'Input of the program; `""` when empty.' },
-    d1: { wire: 'hex', nullable: true, text: 'First byte of the data; `null` if shorter.' },
-    d2: { wire: 'hex', nullable: true, text: 'First 2 bytes of the data.' },
-    d4: { wire: 'hex', nullable: true, text: 'First 4 bytes of the data.' },
-    d8: { wire: 'hex', nullable: true, text: 'First 8 bytes of the data.' },
+    d1: { ...dataStart, text: 'First byte of the data; `null` if shorter.' },
+    d2: { ...dataStart, text: 'First 2 bytes of the data.' },
+    d4: { ...dataStart, text: 'First 4 bytes of the data.' },
+    d8: { ...dataStart, text: 'First 8 bytes of the data.' },
     error: { wire: 'text', nullable: true, text: 'The text of its error in the log.' },
     computeUnitsConsumed: {
       wire: 'quantity',
@@ -181,6 +192,7 @@ export const FIELDS = {
     pubKey: { wire: 'address', dialects: ['ledger'], text: 'The account that gets the reward.' },
     pubkey: {
       wire: 'address',
+      derived: true,
       ext: true,
       defaultIn: ['solana'],
       text: 'The same value as `pubKey`. The dialect `solana` has only this name.',
@@ -226,6 +238,15 @@ export type FieldName<K extends Kind, D extends Dialect = Dialect> = {
     : never;
 }[keyof Rows<K>] &
   string;
+
+/** The fields of a kind that are stored, because they do not follow from others. */
+export type StoredFieldName<K extends Kind> = {
+  [Name in FieldName<K>]: Name extends keyof Rows<K>
+    ? Rows<K>[Name] extends { derived: true }
+      ? never
+      : Name
+    : never;
+}[FieldName<K>];
 
 type SentByDefault<Row, D extends Dialect> = Row extends { defaultIn: readonly (infer Some)[] }
   ? D extends Some

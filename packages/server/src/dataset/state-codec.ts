@@ -79,10 +79,9 @@ function decodeSegment(segment: SealedSegment): SealedSegment {
   return { ...segment, timestampMax: decodeTime(segment.timestampMax) };
 }
 
-function decodeTime(time: unknown): bigint | null {
-  if (time === null) return null;
-  assert(typeof time === 'string', 'a stored timestamp is text');
-  return BigInt(time);
+/** JSON has the time as text. A value that was decoded before is accepted too. */
+function decodeTime(time: string | bigint | null): bigint | null {
+  return time === null ? null : BigInt(time);
 }
 
 function encode(value: object): string {

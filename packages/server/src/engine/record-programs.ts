@@ -85,9 +85,8 @@ export class RecordPrograms {
 
   #writeSteps(array: RecordArray, at: number): Step[] {
     const kind = RECORD_ARRAYS[array];
-    const table: Readonly<Record<string, Step>> = STEPS[kind];
     return this.#selection.fields[kind].map((name, i) => {
-      const step = table[name] as Step;
+      const step = STEPS[kind][name] as Step;
       const text = bytesOf(`${i === 0 ? '' : ','}"${name}":`);
       const { ints, bytes } = this.#kernel;
       const own = at + i * layout.STEP_BYTES;

@@ -3,10 +3,22 @@
  * what the operands of each step mean.
  */
 import type { Dialect } from '@sluice/protocol/dialect';
-import type { FieldName, RecordKind } from '@sluice/protocol/field-table';
+import {
+  type FieldName,
+  type FieldRow,
+  fieldRows,
+  type RecordKind,
+} from '@sluice/protocol/field-table';
+import { keysOf, mapKeys } from '@sluice/protocol/typed-keys';
+import { assert } from '../base/assert.ts';
 import { INS_FLAGS_DROPPED_LOGS } from '../kernels/layout/columns.ts';
 import * as layout from '../kernels/layout/writing.ts';
-import type { ColumnName } from '../segment/columns.ts';
+import {
+  type ColumnField,
+  type ColumnName,
+  FIELD_COLUMNS,
+  type FieldColumn,
+} from '../segment/columns.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { MadeColumn } from './make-column.ts';
 
@@ -181,7 +193,41 @@ const ranges = (code: number, name: ColumnName, starts: MadeColumn): Step => ({
   bind: (g) => ({ p0: g.stored(name).at, w0: 1, p1: g.made(starts).at }),
 });
 
-export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, Step>> } = {
+/** The step of a field that has a column of its own, by its type on the wire. */
+function columnStep({ wire, nullable }: FieldRow, { column, nulls }: FieldColumn): Step {
+  switch (wire) {
+    case 'quantity':
+      return quantity((g) => g.stored(column), nulls);
+    case 'boolean':
+      return flag(column, 1);
+    case 'text':
+    case 'errorObject':
+      return codedText(column);
+    case 'logKind':
+      return stored(CODE.logKind, column);
+    case 'address':
+    case 'hash':
+      return stored(nullable === true ? CODE.keyOrNull : CODE.key, column);
+    default:
+      assert(wire === 'integer', 'the column of a field holds a value that one step can write');
+      return stored(nullable === true ? CODE.uintOrNull : CODE.uint, column);
+  }
+}
+
+function columnSteps(kind: RecordKind): Record<string, Step> {
+  const columns: Readonly<Partial<Record<string, FieldColumn>>> = FIELD_COLUMNS[kind];
+  const steps: Record<string, Step> = {};
+  for (const [name, row] of fieldRows(kind)) {
+    const column = columns[name];
+    if (column !== undefined) steps[name] = columnStep(row, column);
+  }
+  return steps;
+}
+
+/** The steps of all other fields. */
+const OTHER_STEPS: {
+  readonly [K in RecordKind]: Readonly<Record<Exclude<FieldName<K>, ColumnField<K>>, Step>>;
+} = {
   transaction: {
     transactionIndex,
     version: {
@@ -194,10 +240,6 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
     },
     accountKeys: stored(CODE.staticKeys, 'txStaticCount'),
     addressTableLookups: lookups,
-    numReadonlySignedAccounts: stored(CODE.uint, 'txReadonlySigned'),
-    numReadonlyUnsignedAccounts: stored(CODE.uint, 'txReadonlyUnsigned'),
-    numRequiredSignatures: stored(CODE.uint, 'txRequiredSignatures'),
-    recentBlockhash: stored(CODE.key, 'txBlockhash'),
     signatures: {
       code: CODE.signatures,
       bind: (g) => {
@@ -205,12 +247,8 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
         return { p0: at, w0: 1, p2: g.made('signatureStarts').at };
       },
     },
-    err: codedText('txErr'),
-    fee: quantity((g) => g.stored('txFee'), 'txFeeNull'),
-    computeUnitsConsumed: quantity((g) => g.stored('txUnits'), 'txUnitsNull'),
     loadedAddresses,
     feePayer: stored(CODE.payer, 'txStaticCount'),
-    hasDroppedLogMessages: flag('txDropped', 1),
   },
   instruction: {
     transactionIndex,
@@ -218,7 +256,6 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
       code: CODE.rawText,
       bind: (g) => ({ p0: g.made('addressTexts').at, w0: 1, p1: g.made('addressTextStarts').at }),
     },
-    programId: stored(CODE.key, 'insProgram'),
     accounts: {
       code: CODE.keys,
       bind: (g) => {
@@ -231,8 +268,6 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
     d2: hex(2),
     d4: hex(4),
     d8: hex(8),
-    error: codedText('insError'),
-    computeUnitsConsumed: quantity((g) => g.stored('insUnits'), 'insUnitsNull'),
     isCommitted: stored(CODE.committed, 'insFlags'),
     hasDroppedLogMessages: flag('insFlags', INS_FLAGS_DROPPED_LOGS),
   },
@@ -253,19 +288,11 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
         };
       },
     },
-    programId: stored(CODE.key, 'logProgram'),
-    kind: stored(CODE.logKind, 'logKind'),
     message: ranges(CODE.text, 'logText', 'messageStarts'),
   },
-  balance: {
-    transactionIndex,
-    account: stored(CODE.key, 'balAccount'),
-    pre: quantity((g) => g.stored('balPre')),
-    post: quantity((g) => g.made('balancePost')),
-  },
+  balance: { transactionIndex, post: quantity((g) => g.made('balancePost')) },
   tokenBalance: {
     transactionIndex,
-    account: stored(CODE.key, 'tokAccount'),
     preMint: stored(CODE.keyOrNull, 'tokPreMint'),
     postMint: made(CODE.keyOrNull, 'tokenPostMint'),
     preDecimals: stored(CODE.uintOrNull, 'tokPreDecimals'),
@@ -284,8 +311,11 @@ export const STEPS: { readonly [K in RecordKind]: Readonly<Record<FieldName<K>, 
       code: CODE.long,
       bind: (g, context) => ({ p0: g.made('rewardLamports').at, w0: 8, w1: inQuotes(context) }),
     },
-    postBalance: quantity((g) => g.stored('rewPostBalance')),
-    rewardType: codedText('rewType'),
-    commission: stored(CODE.uintOrNull, 'rewCommission'),
   },
 };
+
+/** The step of each field of each kind of record. */
+export const STEPS: Readonly<Record<RecordKind, Readonly<Record<string, Step>>>> = mapKeys(
+  keysOf(OTHER_STEPS),
+  (kind) => ({ ...columnSteps(kind), ...OTHER_STEPS[kind] }),
+);

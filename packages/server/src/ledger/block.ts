@@ -10,9 +10,10 @@
  *   ├─ tokenBalances  by (transactionIndex, account text)
  *   └─ rewards        by (pubKey, rewardType with null first, lamports, postBalance)
  *
- * 64-bit quantities are bigints. Unknown values are null. Values that derive from other fields (`feePayer`, `d1`…`d8`,
- * the alternative names on the wire) are not stored here.
+ * The fields of the records are those of the table of the wire format, except for the derived ones (`feePayer`, `d1`…`d8`, the
+ * alternative names). Unknown values are null.
  */
+import type { FIELDS, LogKind, RecordKind, StoredFieldName } from '@sluice/protocol/field-table';
 import type { Address, BlockHash, Signature, Slot } from './primitives.ts';
 
 export interface Block {
@@ -43,27 +44,47 @@ export interface BlockHeader {
   readonly timestamp: bigint | null;
 }
 
-export interface Transaction {
-  readonly transactionIndex: number;
+/** The values of stored fields, by their type on the wire. */
+export interface StoredValues {
+  integer: number;
+  quantity: bigint;
   /** -1 is legacy. */
-  readonly version: number;
-  readonly accountKeys: readonly Address[];
-  readonly addressTableLookups: readonly AddressTableLookup[];
-  readonly numReadonlySignedAccounts: number;
-  readonly numReadonlyUnsignedAccounts: number;
-  readonly numRequiredSignatures: number;
-  readonly recentBlockhash: string;
-  readonly signatures: readonly Signature[];
-  /**
-   * The JSON text of the error object as it is sent to clients. Null if the transaction succeeded or its status is
-   * unknown.
-   */
-  readonly err: string | null;
-  readonly fee: bigint | null;
-  readonly computeUnitsConsumed: bigint | null;
-  readonly loadedAddresses: LoadedAddresses;
-  readonly hasDroppedLogMessages: boolean;
+  version: number;
+  boolean: boolean;
+  text: string;
+  address: Address;
+  hash: string;
+  /** As received from the source. Empty data is the empty text. */
+  base58: string;
+  logKind: LogKind;
+  addresses: readonly Address[];
+  signatures: readonly Signature[];
+  /** A path in the call tree: `[2, 0]` is the first call made by top-level instruction 2. */
+  path: readonly number[];
+  /** The JSON text of the object as it is sent to clients. */
+  errorObject: string;
+  addressTableLookups: readonly AddressTableLookup[];
+  loadedAddresses: LoadedAddresses;
 }
+
+type StoredValue<Row> = Row extends { wire: infer Wire extends keyof StoredValues }
+  ? StoredValues[Wire] | (Row extends { nullable: true } ? null : never)
+  : never;
+
+type StoredRecord<K extends RecordKind> = {
+  readonly [Name in StoredFieldName<K> & keyof (typeof FIELDS)[K]]: StoredValue<
+    (typeof FIELDS)[K][Name]
+  >;
+};
+
+/** `err` is null if the transaction succeeded or its status is unknown; then `fee` is null too. */
+export type Transaction = StoredRecord<'transaction'>;
+/** `isCommitted` is null if the ledger did not record whether the transaction succeeded. */
+export type Instruction = StoredRecord<'instruction'>;
+export type Log = StoredRecord<'log'>;
+export type Balance = StoredRecord<'balance'>;
+export type TokenBalance = StoredRecord<'tokenBalance'>;
+export type Reward = StoredRecord<'reward'>;
 
 export interface AddressTableLookup {
   readonly accountKey: Address;
@@ -74,61 +95,4 @@ export interface AddressTableLookup {
 export interface LoadedAddresses {
   readonly readonly: readonly Address[];
   readonly writable: readonly Address[];
-}
-
-export interface Instruction {
-  readonly transactionIndex: number;
-  /** The path in the call tree: `[2, 0]` is the first call made by top-level instruction 2. */
-  readonly instructionAddress: readonly number[];
-  readonly programId: Address;
-  readonly accounts: readonly Address[];
-  /** Base58, as received from the source. Empty data is the empty text. */
-  readonly data: string;
-  readonly error: string | null;
-  readonly computeUnitsConsumed: bigint | null;
-  /** Null if the ledger did not record whether the transaction succeeded. */
-  readonly isCommitted: boolean | null;
-  readonly hasDroppedLogMessages: boolean;
-}
-
-export type LogKind = 'log' | 'data' | 'other';
-
-export interface Log {
-  readonly transactionIndex: number;
-  /** The index among all raw log lines of the transaction: unique, with gaps. */
-  readonly logIndex: number;
-  readonly instructionAddress: readonly number[];
-  readonly programId: Address;
-  readonly kind: LogKind;
-  readonly message: string;
-}
-
-export interface Balance {
-  readonly transactionIndex: number;
-  readonly account: Address;
-  readonly pre: bigint;
-  readonly post: bigint;
-}
-
-export interface TokenBalance {
-  readonly transactionIndex: number;
-  readonly account: Address;
-  readonly preMint: Address | null;
-  readonly postMint: Address | null;
-  readonly preDecimals: number | null;
-  readonly postDecimals: number | null;
-  readonly preProgramId: Address | null;
-  readonly postProgramId: Address | null;
-  readonly preOwner: Address | null;
-  readonly postOwner: Address | null;
-  readonly preAmount: bigint | null;
-  readonly postAmount: bigint | null;
-}
-
-export interface Reward {
-  readonly pubKey: Address;
-  readonly lamports: bigint;
-  readonly postBalance: bigint;
-  readonly rewardType: string | null;
-  readonly commission: number | null;
 }

@@ -8,9 +8,9 @@
  * Every column that refers to an address has its position in that list. An address therefore costs one byte per mention, and the inverted
  * index is built from the key lists alone.
  */
+import type { LogKind, RecordKind, StoredFieldName } from '@sluice/protocol/field-table';
 import { keysOf } from '@sluice/protocol/typed-keys';
 import * as layout from '../kernels/layout/columns.ts';
-import type { LogKind } from '../ledger/block.ts';
 
 export type ColumnType = 'int' | 'long' | 'bytes';
 
@@ -189,3 +189,44 @@ export const COLUMNS = {
 export type ColumnName = keyof typeof COLUMNS;
 export const COLUMN_NAMES = keysOf(COLUMNS);
 export const shapeOf = (name: ColumnName): ColumnShape => COLUMNS[name];
+
+export interface FieldColumn {
+  readonly column: ColumnName;
+  /** A column that has 1 where the value is null. Without it, and if the field is nullable, 0 is null and other values are plus one. */
+  readonly nulls?: ColumnName;
+}
+
+/**
+ * The fields that have a column of their own in which the value is coded by its type: numbers, flags (1 is true), positions of addresses,
+ * text codes. How they are read and how the engine writes them follows from this table.
+ */
+export const FIELD_COLUMNS = {
+  transaction: {
+    numReadonlySignedAccounts: { column: 'txReadonlySigned' },
+    numReadonlyUnsignedAccounts: { column: 'txReadonlyUnsigned' },
+    numRequiredSignatures: { column: 'txRequiredSignatures' },
+    recentBlockhash: { column: 'txBlockhash' },
+    err: { column: 'txErr' },
+    fee: { column: 'txFee', nulls: 'txFeeNull' },
+    computeUnitsConsumed: { column: 'txUnits', nulls: 'txUnitsNull' },
+    hasDroppedLogMessages: { column: 'txDropped' },
+  },
+  instruction: {
+    programId: { column: 'insProgram' },
+    error: { column: 'insError' },
+    computeUnitsConsumed: { column: 'insUnits', nulls: 'insUnitsNull' },
+  },
+  log: { programId: { column: 'logProgram' }, kind: { column: 'logKind' } },
+  balance: { account: { column: 'balAccount' }, pre: { column: 'balPre' } },
+  tokenBalance: { account: { column: 'tokAccount' } },
+  reward: {
+    postBalance: { column: 'rewPostBalance' },
+    rewardType: { column: 'rewType' },
+    commission: { column: 'rewCommission' },
+  },
+} as const satisfies {
+  readonly [K in RecordKind]: { readonly [Name in StoredFieldName<K>]?: FieldColumn };
+};
+
+/** The fields of a kind that `FIELD_COLUMNS` has. */
+export type ColumnField<K extends RecordKind> = keyof (typeof FIELD_COLUMNS)[K] & string;

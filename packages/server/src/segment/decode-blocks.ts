@@ -1,3 +1,4 @@
+import { type FieldRow, fieldRows, type RecordKind } from '@sluice/protocol/field-table';
 import { keysOf } from '@sluice/protocol/typed-keys';
 import { assert } from '../base/assert.ts';
 import { encodeBase58 } from '../base/base58.ts';
@@ -18,7 +19,13 @@ import type {
   Transaction,
 } from '../ledger/block.ts';
 import { type Address, toAddress, toSignature } from '../ledger/primitives.ts';
-import { LOG_KIND_CODES } from './columns.ts';
+import {
+  type ColumnField,
+  type ColumnName,
+  FIELD_COLUMNS,
+  type FieldColumn,
+  LOG_KIND_CODES,
+} from './columns.ts';
 import { keyBytes } from './dictionary.ts';
 import type { Segment } from './open-segment.ts';
 import type { GroupRows } from './row-buffer.ts';
@@ -40,6 +47,15 @@ export function decodeBlocks(segment: Segment): Block[] {
 type OpenBlock = {
   [Key in keyof Block]: Block[Key] extends readonly (infer One)[] ? One[] : Block[Key];
 };
+
+interface Records {
+  transaction: Transaction;
+  instruction: Instruction;
+  log: Log;
+  balance: Balance;
+  tokenBalance: TokenBalance;
+  reward: Reward;
+}
 
 type IntName = {
   [Name in keyof GroupRows]: GroupRows[Name] extends { push(value: number): void } ? Name : never;
@@ -98,28 +114,19 @@ class GroupDecoder {
     const [readonlyCount, otherCount] = [this.#int('txReadonlyCount'), this.#int('txOtherCount')];
     const loadedEnd = staticCount + writableCount + readonlyCount;
     this.#keys = this.#many(loadedEnd + otherCount, () => this.#address(this.#int('txKeys')));
-    const fee = this.#long('txFee');
-    const units = this.#long('txUnits');
     return {
+      ...this.#fields('transaction'),
       transactionIndex,
       version: this.#int('txVersion') - 1,
       accountKeys: this.#keys.slice(0, staticCount),
       addressTableLookups: this.#many(this.#int('txLookupCount'), () => this.#lookup()),
-      numReadonlySignedAccounts: this.#int('txReadonlySigned'),
-      numReadonlyUnsignedAccounts: this.#int('txReadonlyUnsigned'),
-      numRequiredSignatures: this.#int('txRequiredSignatures'),
-      recentBlockhash: this.#key('txBlockhash'),
       signatures: this.#many(this.#int('txSignatureCount'), () =>
         toSignature(this.#bytes('txSignatures', 64)),
       ),
-      err: this.#json('txErr'),
-      fee: this.#int('txFeeNull') === 1 ? null : fee,
-      computeUnitsConsumed: this.#int('txUnitsNull') === 1 ? null : units,
       loadedAddresses: {
         readonly: this.#keys.slice(staticCount + writableCount, loadedEnd),
         writable: this.#keys.slice(staticCount, staticCount + writableCount),
       },
-      hasDroppedLogMessages: this.#int('txDropped') === 1,
     };
   }
 
@@ -145,21 +152,16 @@ class GroupDecoder {
         this.#int('insOdd') > 0
           ? this.#many(depth, () => this.#int('insOddSteps'))
           : nextAddress(address, depth);
-      const programId = this.#key('insProgram');
       const accounts = this.#many(this.#int('insAccountCount'), () => this.#key('insAccounts'));
       const data = encodeBase58(this.#bytes('insData', this.#int('insDataLength')));
-      const error = this.#json('insError');
-      const units = this.#long('insUnits');
       const flags = this.#int('insFlags');
       const outcome = flags & INS_FLAGS_OUTCOME_MASK;
       return {
+        ...this.#fields('instruction'),
         transactionIndex,
         instructionAddress: address,
-        programId,
         accounts,
         data,
-        error: error === null ? null : parseText(error),
-        computeUnitsConsumed: this.#int('insUnitsNull') === 1 ? null : units,
         isCommitted: outcome === OUTCOME_UNKNOWN ? null : outcome === OUTCOME_COMMITTED,
         hasDroppedLogMessages: (flags & INS_FLAGS_DROPPED_LOGS) !== 0,
       };
@@ -172,11 +174,10 @@ class GroupDecoder {
       logIndex += this.#int('logIndex');
       const instruction = elementAt(instructions, this.#int('logInstruction'));
       out.push({
+        ...this.#fields('log'),
         transactionIndex,
         logIndex,
         instructionAddress: instruction.instructionAddress,
-        programId: this.#key('logProgram'),
-        kind: elementAt(kinds, this.#int('logKind')),
         message: parseText(`"${decoder.decode(this.#bytes('logText', this.#int('logLength')))}"`),
       });
     }
@@ -184,19 +185,13 @@ class GroupDecoder {
 
   #balances(transactionIndex: number, out: Balance[]): void {
     for (let n = this.#int('txBalanceCount'); n > 0; n--) {
-      const account = this.#key('balAccount');
-      const pre = this.#long('balPre');
-      out.push({
-        transactionIndex,
-        account,
-        pre,
-        post: BigInt.asUintN(64, pre + unzigzag(this.#long('balChange'))),
-      });
+      const fields = this.#fields('balance');
+      const post = BigInt.asUintN(64, fields.pre + unzigzag(this.#long('balChange')));
+      out.push({ ...fields, transactionIndex, post });
     }
   }
 
   #tokenBalance(transactionIndex: number): TokenBalance {
-    const account = this.#key('tokAccount');
     const key = (position: number | null): Address | null =>
       position === null ? null : elementAt(this.#keys, position);
     const [preMint, postMint] = this.#sides('tokPreMint', 'tokPostMint');
@@ -207,8 +202,8 @@ class GroupDecoder {
     const pre = this.#long('tokPreAmount');
     const post = BigInt.asUintN(64, pre + unzigzag(this.#long('tokChange')));
     return {
+      ...this.#fields('tokenBalance'),
       transactionIndex,
-      account,
       preMint: key(preMint),
       postMint: key(postMint),
       preDecimals,
@@ -230,15 +225,39 @@ class GroupDecoder {
   }
 
   #reward(): Reward {
-    const commission = this.#int('rewCommission');
-    const rewardType = this.#json('rewType');
     return {
+      ...this.#fields('reward'),
       pubKey: this.#address(this.#int('rewKey')),
       lamports: BigInt.asIntN(64, unzigzag(this.#long('rewLamports'))),
-      postBalance: this.#long('rewPostBalance'),
-      rewardType: rewardType === null ? null : parseText(rewardType),
-      commission: commission === 0 ? null : commission - 1,
     };
+  }
+
+  /** Reads the fields of `FIELD_COLUMNS` of the next record of a kind. */
+  #fields<K extends RecordKind>(kind: K): Pick<Records[K], ColumnField<K> & keyof Records[K]> {
+    const columns: Readonly<Partial<Record<string, FieldColumn>>> = FIELD_COLUMNS[kind];
+    const fields: Record<string, unknown> = {};
+    for (const [name, row] of fieldRows(kind)) {
+      const column = columns[name];
+      if (column !== undefined) fields[name] = this.#value(row, column);
+    }
+    return fields as Pick<Records[K], ColumnField<K> & keyof Records[K]>;
+  }
+
+  /** Reads the next value of a field that has a column of its own, by its type on the wire. */
+  #value({ wire, nullable }: FieldRow, { column, nulls }: FieldColumn): unknown {
+    const value = this.#number(column);
+    if (nulls !== undefined && this.#number(nulls) === 1) return null;
+    if (wire === 'quantity' || typeof value === 'bigint') return value;
+    if (wire === 'text' || wire === 'errorObject') {
+      const json = elementAt(this.#texts, value);
+      if (json === 'null') return null;
+      return wire === 'text' ? parseText(json) : json;
+    }
+    if (wire === 'boolean') return value === 1;
+    if (wire === 'logKind') return elementAt(kinds, value);
+    if (nullable === true && value === 0) return null;
+    const known = nullable === true ? value - 1 : value;
+    return wire === 'integer' ? known : elementAt(this.#keys, known);
   }
 
   #many<Value>(count: number, next: () => Value): Value[] {
@@ -249,6 +268,10 @@ class GroupDecoder {
     const at = this.#cursors.get(name) ?? 0;
     this.#cursors.set(name, at + count);
     return at;
+  }
+
+  #number(name: ColumnName): number | bigint {
+    return elementAt<number | bigint>(this.#rows[name].values, this.#advance(name, 1));
   }
 
   #int(name: IntName): number {
@@ -262,11 +285,6 @@ class GroupDecoder {
   #bytes(name: 'txSignatures' | 'insData' | 'logText', count: number): Uint8Array {
     const at = this.#advance(name, count);
     return this.#rows[name].values.subarray(at, at + count);
-  }
-
-  #json(name: IntName): string | null {
-    const text = elementAt(this.#texts, this.#int(name));
-    return text === 'null' ? null : text;
   }
 
   #key(name: IntName): Address {

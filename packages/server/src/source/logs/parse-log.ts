@@ -10,7 +10,8 @@
  * If log and calls contradict each other, only the log is discarded: the calls keep their addresses but have no values that come from
  * the log. No input makes the parser throw.
  */
-import type { Log, LogKind } from '../../ledger/block.ts';
+import type { LogKind } from '@sluice/protocol/field-table';
+import type { Log } from '../../ledger/block.ts';
 import { assignWithoutLog, type Call, type CallTree, nextAddress } from './call-tree.ts';
 import {
   classifyLine,

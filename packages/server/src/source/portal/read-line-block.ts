@@ -3,6 +3,7 @@
  * block is rejected if a value is invalid, if records are not in order or refer to missing ones, or if the number of records of a
  * kind is not the one that the portal reports.
  */
+import { LOG_KINDS } from '@sluice/protocol/field-table';
 import { CodedError } from '../../base/errors.ts';
 import type {
   Balance,
@@ -10,7 +11,6 @@ import type {
   BlockHeader,
   Instruction,
   Log,
-  LogKind,
   TokenBalance,
   Transaction,
 } from '../../ledger/block.ts';
@@ -30,7 +30,6 @@ export const lineBytesMax = 2 * normalizeDefaults.bytesMax;
 /** More than fit into a line. */
 const indexMax = 10_000_000;
 const depthMax = 64;
-const logKinds = ['log', 'data', 'other'] as const satisfies readonly LogKind[];
 const recordKinds = [
   'transactions',
   'instructions',
@@ -220,16 +219,15 @@ class LineReader extends BlockReader {
   }
 
   log(raw: RawRecord): Log {
-    const kind = raw['kind'];
-    if (!logKinds.some((known) => known === kind)) {
-      this.refuse('logs.kind', kind, logKinds.join(', '));
-    }
+    const kind =
+      LOG_KINDS.find((known) => known === raw['kind']) ??
+      this.refuse('logs.kind', raw['kind'], LOG_KINDS.join(', '));
     return {
       transactionIndex: this.#index(raw),
       logIndex: this.count(raw['logIndex'], indexMax, 'logIndex'),
       instructionAddress: this.#path(raw),
       programId: this.address(raw['programId'], 'programId'),
-      kind: kind as LogKind,
+      kind,
       message: this.text(raw['message'], 'message'),
     };
   }

@@ -2,7 +2,7 @@
  * The facts that a reader can derive from the log of a transaction: which calls started and ended, the errors, units and messages. Lines
  * from the truncation mark on are ignored. In eras without inner calls or logs fewer facts can be derived.
  */
-import type { LogKind } from '../../../ledger/block.ts';
+import type { LogKind } from '@sluice/protocol/field-table';
 import type { EraRules } from '../eras.ts';
 import type { Call, SimulatedBlock, SimulatedTransaction } from '../simulated-block.ts';
 import { KNOWN } from '../world/known-addresses.ts';
