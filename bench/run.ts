@@ -4,6 +4,7 @@ import { clientBenchmark } from './client/client-benchmark.ts';
 import { deflateBenchmark } from './deflate.ts';
 import { engineBenchmark } from './engine/engine-benchmark.ts';
 import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
+import { lookupBenchmark } from './lookup/lookup-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
 
@@ -13,6 +14,7 @@ const benchmarks: readonly Benchmark[] = [
   engineBenchmark,
   firstScanBenchmark,
   serviceBenchmark,
+  lookupBenchmark,
   clientBenchmark,
 ];
 

@@ -84,13 +84,15 @@ test(
       },
     );
     await shoot('state-loading', '/', async (page) => {
-      await page.route('**/activity*', () => undefined);
+      await page.route('**/datasets/*/activity*', () => undefined);
       await page.goto(`${world.url}/activity/${dataset}`);
       await page.waitForSelector('.skeleton');
     });
     await shoot('state-error', '/', async (page) => {
       const error = { code: 'internal-error', message: 'the request failed inside the service' };
-      await page.route('**/activity*', (route) => route.fulfill({ status: 500, json: { error } }));
+      await page.route('**/datasets/*/activity*', (route) =>
+        route.fulfill({ status: 500, json: { error } }),
+      );
       await page.goto(`${world.url}/activity/${dataset}`);
       await page.waitForSelector('[role=alert]');
     });

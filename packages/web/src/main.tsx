@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { preloadPage } from './routes.ts';
 import { pollDatasets } from './state/datasets.ts';
 import { startRemPixels } from './state/rem-pixels.ts';
 import { startRouter } from './state/router.ts';
@@ -12,9 +13,11 @@ import './styles/components.css';
 import './styles/controls.css';
 import './styles/print.css';
 
+// The chunk of the page and the datasets are on their way while the frame of the page is rendered.
+preloadPage(location.pathname);
+pollDatasets(new AbortController().signal).catch(reportError);
 startTheme();
 startRemPixels();
 startRouter();
 const page = document.getElementById('app');
 if (page !== null) render(<App />, page);
-pollDatasets(new AbortController().signal).catch(reportError);

@@ -95,3 +95,10 @@ export function findPage(path: string): FoundPage {
   }
   return { page: missing, parameters: [], isOpen: true };
 }
+
+/** Begins to load the chunk of a page. A failure shows when the page is rendered. */
+export function preloadPage(path: string): void {
+  findPage(path)
+    .page.load()
+    .catch(() => undefined);
+}

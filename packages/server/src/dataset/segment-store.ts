@@ -89,7 +89,7 @@ export function describeBuilt(built: BuiltSegment, headers: readonly BlockHeader
 
 /** Returns the description of a segment for the chain. The file name derives from slots and checksum. */
 export function describeSegment(
-  { byteLength, checksum }: Pick<BuiltSegment, 'byteLength' | 'checksum'>,
+  { byteLength, checksum, signatures }: Omit<BuiltSegment, 'parts' | 'hashes'>,
   headers: readonly BlockHeader[],
 ): SealedSegment {
   const [first, last] = [headers[0], headers.at(-1)];
@@ -112,5 +112,6 @@ export function describeSegment(
     blockCount: headers.length,
     byteLength,
     timestampMax,
+    ...(signatures === undefined ? {} : { signatures }),
   };
 }

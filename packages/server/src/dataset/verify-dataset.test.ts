@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
+import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block } from '../ledger/block.ts';
 import { BLOCK_COLUMNS } from '../segment/block-columns.ts';
 import { buildSegment } from '../segment/build-segment.ts';
@@ -12,6 +13,7 @@ import { SimFs } from '../storage/testing/sim-fs.ts';
 import { createDataset, datasetExists } from './create-dataset.ts';
 import { Dataset } from './dataset.ts';
 import { findDatasets } from './find-datasets.ts';
+import { SegmentStore } from './segment-store.ts';
 import { mergeInProcess, toBuiltSegment } from './testing/merge-in-process.ts';
 import { verifyDataset } from './verify-dataset.ts';
 
@@ -203,3 +205,25 @@ test('behavior: files that the writer removes meanwhile are not reported as dama
   expect(await verify(disk)).toEqual([]);
   expect([isTrimmed, fs.paths().includes(first)]).toEqual([true, false]);
 });
+
+test('behavior: the journal has the place of each signature index, and a wrong place is damage', async () => {
+  const places = dataset.snapshot().segments.map(({ signatures }) => signatures);
+  expect(places).toEqual([expect.any(Object), expect.any(Object)]);
+  expect(await verify()).toEqual([]);
+  await dataset.commit([{ kind: 'seal', segments: [await sealHot()] }]);
+  expect(await verify()).toEqual([expect.stringContaining('segment-damaged file')]);
+});
+
+/** Stores the hot blocks as a segment whose description has a wrong place. */
+async function sealHot(): Promise<SealedSegment> {
+  const hot = blocks.slice(6);
+  const built = toBuiltSegment(buildSegment(hot));
+  const { signatures } = built;
+  const wrong = signatures === undefined ? undefined : { ...signatures, offset: 0 };
+  const store = new SegmentStore(`${folder}/segments`, fs);
+  await dataset.commit([{ kind: 'finalize', block: (blocks.at(-1) as Block).header }]);
+  return await store.write(
+    { ...built, signatures: wrong },
+    hot.map(({ header }) => header),
+  );
+}

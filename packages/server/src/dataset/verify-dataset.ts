@@ -3,12 +3,14 @@
  * the link of every block to its parent. It only reads. A writer may be active; files that it removes meanwhile are not
  * reported as damage.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { checkLink, type ParentPoint } from '../chain/link-block.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { openSegment } from '../segment/open-segment.ts';
+import { locateSignatureIndex } from '../segment/signature-index-place.ts';
 import { verifySegment } from '../segment/verify-segment.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import { manifestName, readManifest } from './manifest.ts';
@@ -115,9 +117,16 @@ class Verification {
     if (faults.length > 0) return faults;
     this.#checkLinks(opened.headers);
     const { byteLength } = bytes;
-    const isExpected =
-      describeSegment({ byteLength, checksum: crc32(bytes) }, opened.headers).id === segment.id;
-    return isExpected ? [] : [fileDamage('the content does not match the file name')];
+    const signatures = locateSignatureIndex(opened);
+    const described = describeSegment(
+      { byteLength, checksum: crc32(bytes), signatures },
+      opened.headers,
+    );
+    if (described.id !== segment.id)
+      return [fileDamage('the content does not match the file name')];
+    const isLocated =
+      segment.signatures === undefined || isDeepStrictEqual(segment.signatures, signatures);
+    return isLocated ? [] : [fileDamage('the journal has another place of its signature index')];
   }
 
   async #checkHot(block: HotBlock): Promise<CodedError[]> {

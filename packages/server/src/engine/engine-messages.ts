@@ -4,6 +4,7 @@ import type { CachedPlace } from '../object-store/cached-range-file.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
 import type { Lookup, LookupResults } from './lookup/lookup.ts';
+import type { ProbeFile, ProbeResult } from './lookup/probe-files.ts';
 import type { BlockRange } from './segment-run.ts';
 
 /** Where a thread reads a segment's bytes: a file, a cache file of an object store, or memory that all threads share. */
@@ -23,7 +24,8 @@ export type ToThread =
   /** The reader has consumed this many bytes of the run. */
   | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
   | { readonly kind: 'cancel'; readonly id: number }
-  | LookupRequest;
+  | LookupRequest
+  | ProbeRequest;
 
 /** One lookup, performed in each of the segments. */
 export interface LookupRequest {
@@ -33,6 +35,15 @@ export interface LookupRequest {
   /** The index of each segment's result in the response. */
   readonly positions: readonly number[];
   readonly lookup: Lookup;
+}
+
+/** Asks which of the files have a signature. The result of each file is a `ProbeResult`. */
+export interface ProbeRequest {
+  readonly kind: 'probe';
+  readonly id: number;
+  readonly signature: Uint8Array;
+  readonly files: readonly ProbeFile[];
+  readonly positions: readonly number[];
 }
 
 /** Whether the thread that writes the text of a run also compresses it. */
@@ -126,7 +137,7 @@ export type FromThread =
       readonly kind: 'looked';
       readonly id: number;
       readonly positions: readonly number[];
-      readonly results: readonly LookupResults[keyof LookupResults][];
+      readonly results: readonly (LookupResults[keyof LookupResults] | ProbeResult)[];
     }
   | {
       readonly kind: 'look-failed';

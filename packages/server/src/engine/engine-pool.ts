@@ -26,7 +26,8 @@ import {
 import type { EngineWorkerData } from './engine-worker.ts';
 import { FetchSignal } from './fetch-signal.ts';
 import type { Lookup, LookupResult } from './lookup/lookup.ts';
-import { PoolLookups } from './lookup/pool-lookups.ts';
+import { PoolLookups, type ThreadPart } from './lookup/pool-lookups.ts';
+import type { ProbeFile, ProbeResult } from './lookup/probe-files.ts';
 import { BatchBuffers, readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
 import { RunPlaces } from './run-places.ts';
@@ -194,10 +195,51 @@ export class EnginePool {
   ): Promise<readonly LookupResult<L>[]> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const segments = keys.map((key) => this.#find(key));
-    const threadCount = this.#threads.length;
-    const tell = (thread: number, message: ToThread) => this.#tell(thread, message);
-    const results = await this.#lookups.start(segments, lookup, { threadCount, tell });
+    // A segment goes always to the same thread, which then has its indexes in memory.
+    const parts = this.#divide(segments, (segment) => segment);
+    const results = await this.#lookups.start(parts, (id, { items, positions }) => ({
+      kind: 'look',
+      id,
+      segments: items,
+      positions,
+      lookup,
+    }));
     return results as LookupResult<L>[];
+  }
+
+  /** Returns for each file whether its segment can have the signature. An unreadable file can. */
+  async probe(files: readonly ProbeFile[], signature: Uint8Array): Promise<readonly ProbeResult[]> {
+    assert(!this.#isClosed, 'a closed pool answers nothing');
+    const parts = this.#divide(files, (_, position) => position);
+    const results = await this.#lookups.start(parts, (id, { items, positions }) => ({
+      kind: 'probe',
+      id,
+      signature,
+      files: items,
+      positions,
+    }));
+    return results as ProbeResult[];
+  }
+
+  /** Divides items among the threads by a number of each. */
+  #divide<Item>(
+    items: readonly Item[],
+    numberOf: (item: Item, position: number) => number,
+  ): ThreadPart<Item>[] {
+    const parts = this.#threads.map(
+      (_, thread): ThreadPart<Item> => ({
+        items: [],
+        positions: [],
+        tell: (message) => this.#tell(thread, message),
+        thread,
+      }),
+    );
+    for (const [position, item] of items.entries()) {
+      const part = parts[numberOf(item, position) % parts.length];
+      part?.items.push(item);
+      part?.positions.push(position);
+    }
+    return parts.filter(({ positions }) => positions.length > 0);
   }
 
   async stop(): Promise<void> {

@@ -6,7 +6,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
-import { isCodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '../base/errors.ts';
 import type { Steps } from '../base/time-slices.ts';
 import { deflateEncoder } from '../kernels/deflate-encoder.ts';
 import type { CachedPlace, CachedRangeFile } from '../object-store/cached-range-file.ts';
@@ -22,6 +22,7 @@ import {
   type FromThread,
   type LookupRequest,
   type PieceBatch,
+  type ProbeRequest,
   type RunRequest,
   type SegmentPlace,
   type TextForm,
@@ -29,6 +30,7 @@ import {
 } from './engine-messages.ts';
 import { FetchSignal } from './fetch-signal.ts';
 import type { LookupResults } from './lookup/lookup.ts';
+import { type ProbeFile, probeFiles } from './lookup/probe-files.ts';
 import { BatchBuffers, PieceBatchWriter } from './piece-batch.ts';
 import type { GroupBatch, SegmentRun } from './segment-run.ts';
 
@@ -131,6 +133,9 @@ class EngineWorker {
         return;
       case 'look':
         void this.#look(message);
+        return;
+      case 'probe':
+        void this.#probe(message);
         return;
       case 'taken': {
         const run = this.#runs.get(message.id);
@@ -376,6 +381,25 @@ class EngineWorker {
       for (const one of segments) this.#leave(one);
       this.#closeUnused();
     }
+  }
+
+  async #probe({ id, signature, files, positions }: ProbeRequest): Promise<void> {
+    const open = (file: ProbeFile) =>
+      file.kind === 'file' ? openRangeFile(file.path) : this.#openPresent(file);
+    const results = await this.#runSteps(probeFiles(signature, files, open));
+    this.#send({ kind: 'looked', id, positions, results });
+  }
+
+  /** Opens a cache file for reads of the ranges that it has. Evicted ranges make the read fail. */
+  #openPresent(place: CachedPlace): CachedRangeFile {
+    assert(this.#cachedFiles !== undefined, 'the pool is told that segments are in a store');
+    const refuse = () => {
+      throw new CodedError('cache-too-small');
+    };
+    return new this.#cachedFiles.CachedRangeFile(place, {
+      fetchNow: refuse,
+      fetchAhead: () => undefined,
+    });
   }
 
   /** Runs the steps, and receives messages and lets other runs work whenever a turn is over. */

@@ -45,3 +45,14 @@ export class ChunkChecksums {
     this.#length = 0;
   }
 }
+
+/** Returns the number of the first chunk that does not have its expected checksum, or -1. The bytes begin with a chunk. */
+export function findDamagedChunk(bytes: Uint8Array, expected: Uint8Array): number {
+  const { memory, exports } = codec();
+  const sums = scratchStart + Math.ceil(bytes.length / chunkBytes) * chunkBytes;
+  ensureMemory(memory, sums + expected.length);
+  const target = new Uint8Array(memory.buffer);
+  target.set(bytes, scratchStart);
+  target.set(expected, sums);
+  return exports.findDamagedChunk(scratchStart, bytes.length, chunkBytes, sums);
+}

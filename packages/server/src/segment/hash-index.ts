@@ -80,37 +80,62 @@ export type ReadIndexPart = (part: keyof HashIndex, offset: number, length: numb
 /** Returns the values of the entries with the hash's bucket and fingerprint. */
 export function lookUp(hash: number, blocksLength: number, read: ReadIndexPart): number[] {
   if (blocksLength === 0) return [];
-  const bucketCount = (blocksLength / blockBytes) * blockBuckets;
+  const bucketCount = countBuckets(blocksLength);
   const found: number[] = [];
-  const home = hash >>> (32 - Math.log2(bucketCount));
   for (let i = 0; i < bucketCount; i++) {
-    const { start, count } = readBucket((home + i) % bucketCount, read);
-    if (count > 0) found.push(...readValues(hash & 0xff, { start, count }, read));
-    if (count < bucketEntriesMax) break;
+    const place = placeBucket(hash, blocksLength, i);
+    const bucket = decodeBucket(read('blocks', place.offset, place.length), place.inBlock);
+    if (bucket.count > 0) found.push(...readValues(hash, bucket, read));
+    if (!bucket.isFull) break;
   }
   return found;
 }
 
-/** Entries by their positions in the arrays. */
-interface Bucket {
-  readonly start: number;
-  readonly count: number;
+function countBuckets(blocksLength: number): number {
+  return (blocksLength / blockBytes) * blockBuckets;
 }
 
-function readBucket(bucket: number, read: ReadIndexPart): Bucket {
+/** Where the count of a bucket is: a block by its byte range, and the bucket's number in it. */
+export interface BucketPlace {
+  readonly offset: number;
+  readonly length: number;
+  readonly inBlock: number;
+}
+
+/** Returns the bucket of a hash, or the one so many after it. */
+export function placeBucket(hash: number, blocksLength: number, after = 0): BucketPlace {
+  const bucketCount = countBuckets(blocksLength);
+  const bucket = ((hash >>> (32 - Math.log2(bucketCount))) + after) % bucketCount;
   const inBlock = bucket % blockBuckets;
-  const block = read('blocks', Math.floor(bucket / blockBuckets) * blockBytes, blockBytes);
+  return { offset: ((bucket - inBlock) / blockBuckets) * blockBytes, length: blockBytes, inBlock };
+}
+
+/** Entries by their positions in the arrays. */
+export interface Bucket {
+  readonly start: number;
+  readonly count: number;
+  /** Whether further entries with the same hash may be in the next bucket. */
+  readonly isFull: boolean;
+}
+
+export function decodeBucket(block: Uint8Array, inBlock: number): Bucket {
   let start = new DataView(block.buffer, block.byteOffset).getUint32(0, true);
   for (let i = 0; i < inBlock; i++) start += block[4 + i] as number;
-  return { start, count: block[4 + inBlock] as number };
+  const count = block[4 + inBlock] as number;
+  return { start, count, isFull: count === bucketEntriesMax };
+}
+
+/** Returns whether one of the fingerprints is that of the hash. */
+export function hasFingerprint(fingerprints: Uint8Array, hash: number): boolean {
+  return fingerprints.includes(hash & 0xff);
 }
 
 /** Returns the values of the entries of a bucket with the fingerprint. */
-function readValues(fingerprint: number, { start, count }: Bucket, read: ReadIndexPart): number[] {
+function readValues(hash: number, { start, count }: Bucket, read: ReadIndexPart): number[] {
   const found: number[] = [];
   const fingerprints = read('fingerprints', start, count);
   for (let i = 0; i < count; i++) {
-    if (fingerprints[i] !== fingerprint) continue;
+    if (fingerprints[i] !== (hash & 0xff)) continue;
     const [low, middle, high] = read('values', (start + i) * valueBytes, valueBytes);
     found.push((low as number) | ((middle as number) << 8) | ((high as number) << 16));
   }

@@ -1,13 +1,12 @@
 import { discard } from '../base/discard.ts';
 import { elementAt } from '../base/element-at.ts';
-import { ensureMemory } from '../kernels/load-kernel.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { type BlockHash, toSlot, trustedBlockHash } from '../ledger/primitives.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { BLOCK_COLUMNS, type BlockColumnOf } from './block-columns.ts';
 import type { BlockCounts } from './block-counts.ts';
-import { chunkBytes } from './chunk-checksums.ts';
-import { codec, keyTexts, scratchStart } from './codec.ts';
+import { chunkBytes, findDamagedChunk } from './chunk-checksums.ts';
+import { keyTexts } from './codec.ts';
 import { pagedSectionCount } from './columns.ts';
 import { decodeGroup, sectionName } from './decode-group.ts';
 import { keyBytes } from './dictionary.ts';
@@ -260,15 +259,9 @@ export class Segment {
   }
 
   #findDamage(read: Uint8Array, firstChunk: number): number {
-    const { memory, exports } = codec();
     const count = Math.ceil(read.length / chunkBytes);
-    const sums = scratchStart + count * chunkBytes;
     const expected = this.checksums.subarray(firstChunk * 4, (firstChunk + count) * 4);
-    ensureMemory(memory, sums + expected.length);
-    const target = new Uint8Array(memory.buffer);
-    target.set(read, scratchStart);
-    target.set(expected, sums);
-    return exports.findDamagedChunk(scratchStart, read.length, chunkBytes, sums);
+    return findDamagedChunk(read, expected);
   }
 
   #decode(entry: UnitEntry, name: string): Uint8Array {

@@ -82,8 +82,7 @@ export class SegmentIndex {
 
   /** Returns the transactions that may have a signature of 64 bytes: all that have it, and few others. */
   findSignature(signature: Uint8Array): number[] {
-    const hash = hashWords(new Uint32Array(signature.slice().buffer), 0, signature.length / 4);
-    return this.#lookUp(PART.signatureIndex, hash);
+    return this.#lookUp(PART.signatureIndex, hashSignature(signature));
   }
 
   #lookUp(kind: number, hash: number): number[] {
@@ -187,6 +186,11 @@ export class SegmentIndex {
     }
     return page;
   }
+}
+
+/** Returns the hash by which the signature index knows a signature of 64 bytes. */
+export function hashSignature(signature: Uint8Array): number {
+  return hashWords(new Uint32Array(signature.slice().buffer), 0, signature.length / 4);
 }
 
 /** Pages may be views of reused memory, so cached pages are copied. */

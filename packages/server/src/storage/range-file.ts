@@ -12,7 +12,7 @@ export interface RangeFile {
 
 export function openRangeFile(path: string): RangeFile {
   const descriptor = openOrThrow(path);
-  const { size } = fstatSync(descriptor);
+  let size: number | undefined;
   const readInto = (offset: number, target: Uint8Array): number => {
     let filled = 0;
     while (filled < target.length) {
@@ -27,7 +27,15 @@ export function openRangeFile(path: string): RangeFile {
     const bytes = Buffer.allocUnsafe(length);
     return bytes.subarray(0, readInto(offset, bytes));
   };
-  return { length: size, read, readInto, close: () => closeSync(descriptor) };
+  return {
+    get length() {
+      size ??= fstatSync(descriptor).size;
+      return size;
+    },
+    read,
+    readInto,
+    close: () => closeSync(descriptor),
+  };
 }
 
 function openOrThrow(path: string): number {

@@ -1,5 +1,5 @@
 import type { FunctionComponent } from 'preact';
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
+import { useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks';
 import type { Page, PageProps } from '../page-props.ts';
 import { ErrorNotice } from './error-notice.tsx';
 import { PanelSkeleton } from './skeleton.tsx';
@@ -18,8 +18,8 @@ export function LazyPage({ page, parameters }: LazyPageProps) {
   const [loaded, setLoaded] = useState<Loaded>({ kind: 'loading' });
   const [attempt, setAttempt] = useState(0);
   const [fault, resetFault] = useErrorBoundary();
-  // A retry loads the same page again.
-  useEffect(() => {
+  // A retry loads the same page again. A page that is already loaded is shown in the first frame.
+  useLayoutEffect(() => {
     let isGone = false;
     page.load().then(
       (component) => !isGone && setLoaded({ kind: 'ready', component }),

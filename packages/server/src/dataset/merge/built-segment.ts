@@ -1,6 +1,10 @@
 import { crc32 } from 'node:zlib';
 import { elementAt } from '../../base/element-at.ts';
 import { openSegment, type SegmentBytes } from '../../segment/open-segment.ts';
+import {
+  locateSignatureIndex,
+  type SignatureIndexPlace,
+} from '../../segment/signature-index-place.ts';
 
 /** A complete segment in memory, ready to be stored. */
 export interface BuiltSegment {
@@ -10,6 +14,7 @@ export interface BuiltSegment {
   readonly checksum: number;
   /** The hashes of its blocks, in order, as read back from the content. */
   readonly hashes: readonly string[];
+  readonly signatures: SignatureIndexPlace | undefined;
 }
 
 /** The content is kept in parts of this size, because growing a single buffer would need twice the memory. */
@@ -65,11 +70,13 @@ export class SegmentBuffer implements SegmentBytes {
     const parts = this.#parts.map((part, i) =>
       rest > 0 && i === this.#parts.length - 1 ? part.subarray(0, rest) : part,
     );
+    const segment = openSegment(this);
     return {
       parts,
       byteLength: this.#length,
       checksum: parts.reduce((sum, part) => crc32(part, sum), 0),
-      hashes: openSegment(this).headers.map(({ hash }) => hash),
+      hashes: segment.headers.map(({ hash }) => hash),
+      signatures: locateSignatureIndex(segment),
     };
   }
 }

@@ -1,9 +1,10 @@
 import { assert } from '../../base/assert.ts';
 import { CodedError } from '../../base/errors.ts';
 import type { FromThread, ToThread } from '../engine-messages.ts';
-import type { Lookup, LookupResults } from './lookup.ts';
+import type { LookupResults } from './lookup.ts';
+import type { ProbeResult } from './probe-files.ts';
 
-type AnyResult = LookupResults[keyof LookupResults];
+type AnyResult = LookupResults[keyof LookupResults] | ProbeResult;
 
 interface PendingLookup {
   /** Indexed like the list of segments. */
@@ -18,23 +19,18 @@ export class PoolLookups {
   readonly #pending = new Map<number, PendingLookup>();
   #nextId = 0;
 
-  /** Sends each segment to one thread, always the same, which then has the segment's indexes in memory. */
-  start(
-    segments: readonly number[],
-    lookup: Lookup,
-    { threadCount, tell }: LookupThreads,
+  /** Sends each thread its part of a request. Resolves to the results of all parts, by position. */
+  start<Item>(
+    parts: readonly ThreadPart<Item>[],
+    buildMessage: (id: number, part: ThreadPart<Item>) => ToThread,
   ): Promise<AnyResult[]> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      if (segments.length === 0) return resolve([]);
-      const results: (AnyResult | undefined)[] = segments.map(() => undefined);
-      const threads = new Set(segments.map((segment) => segment % threadCount));
+      if (parts.length === 0) return resolve([]);
+      const results = parts.flatMap(({ positions }) => positions.map(() => undefined));
+      const threads = new Set(parts.map(({ thread }) => thread));
       this.#pending.set(id, { results, threads, resolve, reject });
-      for (const thread of threads) {
-        const own = [...segments.entries()].filter(([, one]) => one % threadCount === thread);
-        const positions = own.map(([position]) => position);
-        tell(thread, { kind: 'look', id, segments: own.map(([, one]) => one), positions, lookup });
-      }
+      for (const part of parts) part.tell(buildMessage(id, part));
     });
   }
 
@@ -69,7 +65,10 @@ export class PoolLookups {
 
 export type FinishedLookup = Extract<FromThread, { kind: 'looked' }>;
 
-interface LookupThreads {
-  readonly threadCount: number;
-  readonly tell: (thread: number, message: ToThread) => void;
+/** The items of a request that one thread does, and the position of each in the request. */
+export interface ThreadPart<Item> {
+  readonly thread: number;
+  readonly items: Item[];
+  readonly positions: number[];
+  readonly tell: (message: ToThread) => void;
 }

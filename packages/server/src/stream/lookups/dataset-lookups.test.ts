@@ -1,5 +1,5 @@
 /** Limits and failures of lookups, with files and the engine's threads. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -16,6 +16,8 @@ import { parseTestQuery } from '../../engine/testing/arbitrary-query.ts';
 import type { Block } from '../../ledger/block.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import { buildSegment } from '../../segment/build-segment.ts';
+import { openSegment } from '../../segment/open-segment.ts';
+import { locateSignatureIndex } from '../../segment/signature-index-place.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
 import { DatasetSegments } from '../dataset-segments.ts';
 import { EngineEvaluator } from '../engine-evaluator.ts';
@@ -41,13 +43,14 @@ function sealAs(id: string, run: readonly Block[]): SealedSegment {
   writeFileSync(join(folder, id), bytes);
   const refs = { first: run[0]?.header, last: run.at(-1)?.header };
   const counts = { blockCount: run.length, byteLength: bytes.length };
-  return { id, ...refs, ...counts } as unknown as SealedSegment;
+  const signatures = locateSignatureIndex(openSegment(bytes));
+  return { id, ...refs, ...counts, signatures } as unknown as SealedSegment;
 }
 
 function lookupsOf(name: string, chain: Partial<ChainSnapshot>) {
   const last = blocks.at(-1)?.header;
   const head = last === undefined ? null : { number: last.number, hash: last.hash };
-  const snapshot = { ...emptySnapshot, start: 0 as Slot, head, segments, ...chain };
+  let snapshot: ChainSnapshot = { ...emptySnapshot, start: 0 as Slot, head, segments, ...chain };
   const damages: string[] = [];
   let leaseCount = 0;
   const dataset = {
@@ -63,7 +66,28 @@ function lookupsOf(name: string, chain: Partial<ChainSnapshot>) {
   const owned = new DatasetSegments({ dataset, pool });
   const evaluator = new EngineEvaluator({ pool, segments: owned });
   const lookups = new DatasetLookups({ dataset, evaluator, segments: owned, pool });
-  return { lookups, damages, leaseCount: () => leaseCount };
+  /** What a commit does: readers get another list of segments. */
+  const change = (next: readonly SealedSegment[]) => {
+    snapshot = { ...snapshot, segments: next };
+  };
+  return { lookups, damages, leaseCount: () => leaseCount, change };
+}
+
+const signatureOf = (block: Block | undefined) =>
+  decodeBase58(block?.transactions[0]?.signatures[0] ?? '') as Uint8Array;
+
+/** Looks a transaction of the block up. Returns the slot of the answer, or the code of the error. */
+async function findSlot(
+  lookups: DatasetLookups,
+  block: Block | undefined,
+): Promise<number | string> {
+  try {
+    const { value } = await lookups.transaction(signatureOf(block), signal);
+    return (JSON.parse(value) as { header: { number: number } }).header.number;
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return error.code;
+  }
 }
 
 const nowhere = new Uint8Array(32).fill(7);
@@ -144,6 +168,73 @@ test('default: a transaction that is 256 segments below the head is found', asyn
     header: { number: 44 },
     transactions: [{ signatures: blocks[44]?.transactions[0]?.signatures }],
   });
+});
+
+/** Blocks whose signatures differ in every slot; those of `sampleBlock` repeat after 256. */
+function uniqueBlock(slot: number): Block {
+  const bytes = new Uint8Array(64);
+  new DataView(bytes.buffer).setUint32(0, slot);
+  const block = sampleBlock(slot);
+  const signatures = [encodeBase58(bytes) as Block['transactions'][0]['signatures'][0]];
+  return { ...block, transactions: block.transactions.map((one) => ({ ...one, signatures })) };
+}
+
+test('default: a transaction is found in any of 2,000 segments, also without the places of their indexes', async () => {
+  const many = Array.from({ length: 2_000 }, (_, slot) => uniqueBlock(slot));
+  const sealed = many.map((block) => sealAs(`many-${block.header.number}`, [block]));
+  const older = sealed.map(({ signatures: _, ...segment }) => segment);
+  for (const [name, list] of [
+    ['many', sealed],
+    ['older', older],
+  ] as const) {
+    const { lookups } = lookupsOf(name, { segments: list });
+    for (const slot of [1_999, 1_998, 1_900, 1_000, 1, 0])
+      expect(await findSlot(lookups, many[slot])).toBe(slot);
+    expect(await findSlot(lookups, uniqueBlock(2_000))).toBe('transaction-unknown');
+  }
+});
+
+test('behavior: segments that were merged, replaced or removed leave no entry behind', async () => {
+  const own = [700, 701, 702, 703].map(uniqueBlock);
+  const [a, b, c, d] = own as [Block, Block, Block, Block];
+  const parts = own.map((block) => sealAs(`part-${block.header.number}`, [block]));
+  const withoutPlace = parts.map(({ signatures: _, ...segment }) => segment);
+  const { lookups, change, damages } = lookupsOf('changing', { segments: withoutPlace });
+  expect(await Promise.all(own.map((one) => findSlot(lookups, one)))).toEqual([700, 701, 702, 703]);
+  // A merge: the files of the parts are gone.
+  const merged = sealAs('merged', [a, b, c]);
+  for (const { id } of parts.slice(0, 3)) rmSync(join(folder, id));
+  change([merged, parts[3] as SealedSegment]);
+  expect(await Promise.all(own.map((one) => findSlot(lookups, one)))).toEqual([700, 701, 702, 703]);
+  // A replacement: another segment has the slot.
+  const replaced = sealAs('replaced', [uniqueBlock(903)]);
+  rmSync(join(folder, parts[3]?.id ?? ''));
+  change([merged, replaced]);
+  expect(await findSlot(lookups, d)).toBe('transaction-unknown');
+  expect(await findSlot(lookups, uniqueBlock(903))).toBe(903);
+  // Retention.
+  rmSync(join(folder, 'merged'));
+  change([replaced]);
+  expect(await findSlot(lookups, a)).toBe('transaction-unknown');
+  expect(damages).toEqual([]);
+});
+
+test('error: segment-damaged if the signature index is damaged, instead of a transaction that is unknown', async () => {
+  const block = uniqueBlock(800);
+  const segment = sealAs('damaged-index', [block]);
+  const bytes = readFileSync(join(folder, 'damaged-index'));
+  const { offset = 0, plainBytes = 0 } = segment.signatures ?? {};
+  writeFileSync(join(folder, 'damaged-index'), bytes.fill(0, offset, plainBytes));
+  const { lookups, damages } = lookupsOf('damaged-index', { segments: [segment] });
+  expect(await findSlot(lookups, block)).toBe('segment-damaged');
+  expect(damages).toEqual(['damaged-index']);
+});
+
+test('error: file-unreadable if the file of a segment is missing', async () => {
+  const segment = sealAs('missing', [uniqueBlock(801)]);
+  rmSync(join(folder, 'missing'));
+  const { lookups } = lookupsOf('missing', { segments: [segment] });
+  expect(await findSlot(lookups, uniqueBlock(1))).toBe('file-unreadable');
 });
 
 test('behavior: discriminators have the shortest length of all segments in the range, so that counts can be added', async () => {

@@ -20,9 +20,10 @@ import {
   listAccountTransactions,
 } from './list-account-transactions.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
-import { listPlaces } from './places.ts';
+import type { Place } from './places.ts';
 import { SegmentLookups } from './segment-lookups.ts';
 import { WHOLE_BLOCK, WHOLE_TRANSACTION } from './selections.ts';
+import { SignatureCandidates } from './signature-candidates.ts';
 
 export interface DatasetLookupsModules {
   readonly dataset: DatasetReader;
@@ -41,11 +42,13 @@ export class DatasetLookups {
   readonly #dataset: DatasetReader;
   readonly #evaluator: BlockEvaluator;
   readonly #lookups: SegmentLookups;
+  readonly #candidates: SignatureCandidates;
 
   constructor(modules: DatasetLookupsModules) {
     this.#dataset = modules.dataset;
     this.#evaluator = new FinalizedHeadEvaluator(modules.evaluator);
     this.#lookups = new SegmentLookups(modules);
+    this.#candidates = new SignatureCandidates(modules);
   }
 
   /** Returns the complete line of a block as bytes. Throws a coded error for a slot that is not stored or was skipped. */
@@ -64,20 +67,44 @@ export class DatasetLookups {
   /** Returns the line of a transaction's block with only this transaction and its records. */
   transaction(signature: Uint8Array, signal: AbortSignal): Promise<LookedUp<string>> {
     return this.#look(async (snapshot) => {
-      const places = listPlaces(snapshot, { first: 0, last: Infinity }).reverse();
-      const { batchCountMax } = LOOKUP_LIMITS;
-      for (let start = 0; start < places.length; start += batchCountMax) {
-        const batch = places.slice(start, start + batchCountMax);
-        const results = await this.#lookups.run(batch, { kind: 'signature', signature }, signal);
-        const found = results.findIndex((transactions) => transactions.length > 0);
-        if (found < 0) continue;
-        const transactions = elementAt(results, found).slice(0, 1);
-        const lookup = { kind: 'records', selection: WHOLE_TRANSACTION, transactions } as const;
-        const [lines = []] = await this.#lookups.run([elementAt(batch, found)], lookup, signal);
-        return fillFinalizedHead(elementAt(lines, 0), snapshot);
+      for await (const places of this.#listCandidates(snapshot, signature, signal)) {
+        const line = await this.#findTransaction(places, signature, signal);
+        if (line !== undefined) return fillFinalizedHead(line, snapshot);
       }
       throw new CodedError('transaction-unknown', { path: 'signature' });
     });
+  }
+
+  /** Returns the hot blocks, and the segments that can have the signature, newest first, in batches. */
+  async *#listCandidates(
+    { hot, segments }: ChainSnapshot,
+    signature: Uint8Array,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly Place[]> {
+    yield hot.map((block): Place => ({ kind: 'hot', block })).reverse();
+    const newestFirst = segments.toReversed();
+    for await (const found of this.#candidates.find(newestFirst, signature, signal))
+      yield found.map((segment): Place => ({ kind: 'sealed', segment }));
+  }
+
+  /** Returns the line of a transaction with its records, or undefined if none of the places has it. */
+  async #findTransaction(
+    places: readonly Place[],
+    signature: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { batchCountMax } = LOOKUP_LIMITS;
+    for (let start = 0; start < places.length; start += batchCountMax) {
+      const batch = places.slice(start, start + batchCountMax);
+      const results = await this.#lookups.run(batch, { kind: 'signature', signature }, signal);
+      const found = results.findIndex((transactions) => transactions.length > 0);
+      if (found < 0) continue;
+      const transactions = elementAt(results, found).slice(0, 1);
+      const lookup = { kind: 'records', selection: WHOLE_TRANSACTION, transactions } as const;
+      const [lines = []] = await this.#lookups.run([elementAt(batch, found)], lookup, signal);
+      return elementAt(lines, 0);
+    }
+    return undefined;
   }
 
   accountTransactions(

@@ -8,6 +8,11 @@ export const LOOKUP_LIMITS = {
   estimateSegmentCountMax: 256,
   /** How many segments the engine's threads open for one lookup at a time. */
   batchCountMax: 64,
+  /** How many segments are asked at a time whether they can have a signature, and how many in the first batch. */
+  probeCountMax: 1_024,
+  probeCountFirst: 64,
+  /** Segments of an object store whose index is fetched at the same time. The cache limits the requests. */
+  probeFetchCountMax: 64,
   /** The first batch of a search that may end early. Each further batch is twice as large. */
   batchCountFirst: 4,
 } as const;

@@ -1,0 +1,106 @@
+import { elementAt } from '../../base/element-at.ts';
+import type { SealedSegment } from '../../chain/chain-snapshot.ts';
+import type { DatasetReader, RemoteSegment } from '../../dataset/dataset-reader.ts';
+import type { EnginePool } from '../../engine/engine-pool.ts';
+import type { ProbeFile, ProbeResult } from '../../engine/lookup/probe-files.ts';
+import type { ByteRange } from '../../object-store/object-store.ts';
+import type { SignatureIndexPlace } from '../../segment/signature-index-place.ts';
+import { LOOKUP_LIMITS } from './lookup-limits.ts';
+
+export interface SignatureCandidatesModules {
+  readonly dataset: DatasetReader;
+  readonly pool: EnginePool;
+}
+
+/** Finds the segments that can have a signature, without opening them in the engine. */
+export class SignatureCandidates {
+  readonly #dataset: DatasetReader;
+  readonly #pool: EnginePool;
+  /** Indexes that had to be located. An entry lives as long as the description of its segment. */
+  readonly #located = new WeakMap<SealedSegment, SignatureIndexPlace>();
+
+  constructor({ dataset, pool }: SignatureCandidatesModules) {
+    this.#dataset = dataset;
+    this.#pool = pool;
+  }
+
+  /** Returns those of the segments that can have the signature, in batches. Both are newest first. */
+  async *find(
+    segments: readonly SealedSegment[],
+    signature: Uint8Array,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly SealedSegment[]> {
+    const { probeCountFirst, probeCountMax } = LOOKUP_LIMITS;
+    // Most people look for a recent transaction, so the first batches are small.
+    let size: number = probeCountFirst;
+    for (let start = 0; start < segments.length; start += size) {
+      signal.throwIfAborted();
+      if (start > 0) size = Math.min(probeCountMax, start);
+      const batch = segments.slice(start, start + size);
+      const results = await this.#probe(batch, signature, signal);
+      yield batch.filter((_, i) => results[i] === true);
+    }
+  }
+
+  /** Returns for each segment whether it can have the signature. Fetches what the cache of an object store lacks. */
+  async #probe(
+    segments: readonly SealedSegment[],
+    signature: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<readonly boolean[]> {
+    const answers = segments.map(() => true);
+    let open = segments.map((segment, position): Open => {
+      const remote = this.#dataset.remoteSegment?.(segment);
+      return { position, segment, remote };
+    });
+    for (let round = 0; round < roundCountMax && open.length > 0; round++) {
+      const files = open.map((one) => this.#fileOf(one));
+      const results = await this.#pool.probe(files, signature);
+      const missing: Incomplete[] = [];
+      for (const [i, one] of open.entries()) {
+        const result = elementAt(results, i);
+        if (typeof result === 'object' && result.kind === 'missing')
+          missing.push({ ...one, ranges: result.ranges });
+        else answers[one.position] = this.#take(one.segment, result);
+      }
+      await fetchAll(missing, signal);
+      open = missing;
+    }
+    return answers;
+  }
+
+  #take(segment: SealedSegment, result: Exclude<ProbeResult, { kind: 'missing' }>): boolean {
+    if (typeof result === 'boolean') return result;
+    this.#located.set(segment, result.index);
+    return result.canHave;
+  }
+
+  #fileOf({ segment, remote }: Open): ProbeFile {
+    const index = segment.signatures ?? this.#located.get(segment);
+    if (remote !== undefined) return { ...remote.place, index };
+    return { kind: 'file', path: this.#dataset.segmentPath(segment), index };
+  }
+}
+
+/** A segment that has not been decided yet. */
+interface Open {
+  readonly position: number;
+  readonly segment: SealedSegment;
+  readonly remote: RemoteSegment | undefined;
+}
+
+interface Incomplete extends Open {
+  readonly ranges: readonly ByteRange[];
+}
+
+async function fetchAll(incomplete: readonly Incomplete[], signal: AbortSignal): Promise<void> {
+  const { probeFetchCountMax } = LOOKUP_LIMITS;
+  for (let start = 0; start < incomplete.length; start += probeFetchCountMax) {
+    signal.throwIfAborted();
+    const group = incomplete.slice(start, start + probeFetchCountMax);
+    await Promise.all(group.map(({ remote, ranges }) => remote?.fetch(ranges)));
+  }
+}
+
+/** The two reads of a probe may both be missing. A segment that is evicted meanwhile goes to the complete lookup. */
+const roundCountMax = 3;
