@@ -7,6 +7,7 @@ import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { CodedError, knownDetail } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
+import type { Urgency } from '../object-store/gate.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { countValues } from '../query/count-values.ts';
 import type { Selection } from '../query/query.ts';
@@ -74,7 +75,7 @@ export interface EnginePoolModules {
 }
 
 /** Writes ranges of a segment into its cache file. */
-export type FetchRanges = (ranges: readonly ByteRange[]) => Promise<void>;
+export type FetchRanges = (ranges: readonly ByteRange[], urgency: Urgency) => Promise<void>;
 
 export class EnginePool {
   readonly #options: EnginePoolOptions;
@@ -300,7 +301,7 @@ export class EnginePool {
   ): Promise<void> {
     const fetch = this.#fetches.get(segment);
     try {
-      await fetch?.(ranges);
+      await fetch?.(ranges, ticket === undefined ? 'ahead' : 'now');
       if (ticket !== undefined) signal.finish(ticket);
     } catch (error) {
       if (ticket !== undefined) signal.fail(ticket, error);

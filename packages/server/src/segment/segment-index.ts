@@ -96,6 +96,7 @@ export class SegmentIndex {
   /** Every class of instructions in the segment. */
   get classes(): ClassTable {
     if (this.#classes === undefined) {
+      this.#segment.expectParts(PART.classes);
       const ints = [0, 1, 3, 4, 5].map((number) => this.#segment.readIntUnit(PART.classes, number));
       const [programs, shapes, instructions, transactions, lengths] = ints as [
         Uint32Array,
