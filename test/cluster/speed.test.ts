@@ -143,7 +143,7 @@ function countNeeded(query: object): number {
         ranges.push({ start, end: start + target.length });
         return file.readInto(start, target);
       },
-      expect: (section) => ranges.push(section),
+      expect: (announced) => ranges.push(...announced),
     });
     for (const _ of engine.run(name, selection));
     file.close();
@@ -182,6 +182,8 @@ test('default: the same answers; a cold query fetches at most 1.3 times the colu
       `${name}: answer ${cold.text.length} B; warm ${localMs.toFixed(1)} ms local, ${remoteMs.toFixed(1)} ms bucket (${(remoteMs / localMs).toFixed(2)} x); cold ${cold.ms.toFixed(0)} ms, ${bodyBytes} B in ${requests} requests (${perGigabyte} a GB), ${concurrency.toFixed(1)} at a time, needed ${needed} B: ${(bodyBytes / needed).toFixed(2)} x\n`,
     );
     expect(bodyBytes).toBeLessThan(needed * 1.3 + 64 * 1_024);
+    // Two threads that fetched one range after another would have two requests in progress at most.
+    expect(concurrency).toBeGreaterThan(2);
     expect(remoteMs).toBeLessThan(localMs * warmShareMax + warmNoiseMs);
   }
 });

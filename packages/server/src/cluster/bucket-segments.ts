@@ -34,7 +34,11 @@ export class BucketSegments implements SegmentFiles {
 
   remote(segment: SealedSegment): RemoteSegment {
     const cached = this.#cached(segment);
-    return { place: cached.place, fetch: (ranges) => cached.fetch(ranges) };
+    return {
+      place: cached.place,
+      fetch: (ranges, urgency) =>
+        urgency === 'ahead' ? cached.fetchAhead(ranges) : cached.fetch(ranges),
+    };
   }
 
   /** Reads a whole segment from the store and verifies it by the checksum in its name. */

@@ -198,6 +198,24 @@ test('behavior: only objects that no recent manifest and no lease needs are remo
   }
 });
 
+test('limit: without leases, nothing is removed that a manifest of the last hour needs', async () => {
+  const { dataset, keeper } = await open(new SimFs());
+  store.unixMs = 100 * hour;
+  await grow(dataset, 29);
+  await keeper.advance();
+  const [first] = dataset.snapshot().segments;
+  if (first === undefined) throw new Error('no segment');
+  store.unixMs += 2 * hour;
+  await dataset.trim({ kind: 'blocks', count: 8 });
+  await keeper.advance();
+  store.unixMs += hour / 2;
+  expect(await collect()).toEqual({ manifests: 0, objects: 0 });
+  expect(await store.head(bucket.segments.keyOf(first))).toBeDefined();
+  store.unixMs += hour;
+  await collect();
+  expect(await store.head(bucket.segments.keyOf(first))).toBeUndefined();
+});
+
 /** Writes a manifest every hour for a chain that is trimmed to its last blocks. */
 async function growAndTrim(): Promise<void> {
   const { dataset, keeper } = await open(new SimFs());

@@ -5,6 +5,7 @@
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { CachedPlace } from '../object-store/cached-range-file.ts';
+import type { Urgency } from '../object-store/gate.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
 import type { AlarmCode } from './alarm-codes.ts';
@@ -56,8 +57,8 @@ export interface DatasetReader {
 /** A segment in an object store, behind a cache file. */
 export interface RemoteSegment {
   readonly place: CachedPlace;
-  /** Resolves when the ranges are in the cache file. */
-  readonly fetch: (ranges: readonly ByteRange[]) => Promise<void>;
+  /** Resolves when the ranges are in the cache file. Those that are fetched in advance may be left out. */
+  readonly fetch: (ranges: readonly ByteRange[], urgency: Urgency) => Promise<void>;
 }
 
 /** Returns uninitialized memory of this length. */

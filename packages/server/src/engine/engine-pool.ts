@@ -9,6 +9,7 @@ import { systemClock } from '../base/clock.ts';
 import { elementAt } from '../base/element-at.ts';
 import { CodedError, knownDetail } from '../base/errors.ts';
 import { workerUrl } from '../base/worker-url.ts';
+import type { Urgency } from '../object-store/gate.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { countValues } from '../query/count-values.ts';
 import type { Selection } from '../query/query.ts';
@@ -77,7 +78,7 @@ export interface EnginePoolModules {
 }
 
 /** Writes ranges of a segment into its cache file. */
-export type FetchRanges = (ranges: readonly ByteRange[]) => Promise<void>;
+export type FetchRanges = (ranges: readonly ByteRange[], urgency: Urgency) => Promise<void>;
 
 export class EnginePool {
   readonly #options: EnginePoolOptions;
@@ -344,7 +345,7 @@ export class EnginePool {
   ): Promise<void> {
     const fetch = this.#fetches.get(segment);
     try {
-      await fetch?.(ranges);
+      await fetch?.(ranges, ticket === undefined ? 'ahead' : 'now');
       if (ticket !== undefined) signal.finish(ticket);
     } catch (error) {
       if (ticket !== undefined) signal.fail(ticket, error);

@@ -10,7 +10,6 @@ import { CodedError, isCodedError } from '../base/errors.ts';
 import type { Steps } from '../base/time-slices.ts';
 import { deflateEncoder } from '../kernels/deflate-encoder.ts';
 import type { CachedPlace, CachedRangeFile } from '../object-store/cached-range-file.ts';
-import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
 import { openRangeFile } from '../storage/range-file.ts';
 import { Engine } from './engine.ts';
@@ -32,7 +31,8 @@ import { FetchSignal } from './fetch-signal.ts';
 import type { LookupResults } from './lookup/lookup.ts';
 import { type ProbeFile, probeFiles } from './lookup/probe-files.ts';
 import { BatchBuffers, PieceBatchWriter } from './piece-batch.ts';
-import type { GroupBatch, SegmentRun } from './segment-run.ts';
+import { ReadAhead } from './read-ahead.ts';
+import type { GroupBatch, GroupParts, SegmentRun } from './segment-run.ts';
 
 export interface EngineWorkerData {
   readonly thread: number;
@@ -52,12 +52,11 @@ const noBytes = new Uint8Array(0);
 /** A thread works this long before it receives messages again, which is far less than the time in which a cancelled run must stop. */
 const turnMs = 5;
 
-/** How far a thread fetches in advance: enough to hide a request of 100 ms behind its work. */
-const aheadGroupCount = 4;
+/** Segments of a run whose directories are fetched in advance. */
 const aheadSegmentCount = 3;
 
-interface AheadOf {
-  readonly run: SegmentRun;
+interface BatchesOf {
+  readonly request: RunRequest;
   readonly state: RunState;
   /** Whether the row group belongs to another thread or need not be read. */
   readonly isSkipped: (group: number) => boolean;
@@ -76,8 +75,8 @@ interface RunState {
   /** Whether a complete line was sent. The first one is sent immediately. */
   hasWritten: boolean;
   isCancelled: boolean;
-  /** The sections that row groups needed as a whole so far. The next ones probably need the same. */
-  readonly sections: Set<number>;
+  /** The parts that the last row groups needed as a whole. The next ones probably need the same. */
+  parts: GroupParts | undefined;
   /** Called when bytes were consumed or the run was cancelled. */
   wake: () => void;
 }
@@ -167,7 +166,7 @@ class EngineWorker {
       aheadBytes: 0,
       hasWritten: false,
       isCancelled: false,
-      sections: new Set(),
+      parts: undefined,
       wake: () => {},
     };
     this.#runs.set(request.id, state);
@@ -211,14 +210,14 @@ class EngineWorker {
     const isSkipped = (group: number) => !this.#isMine(partOf(group), request) || run.skips(group);
     const next = (first: number) => this.#nextBatch(run, first, { request, isSkipped, state });
     try {
-      this.#readAhead(segment, { run, state, isSkipped }, 0);
+      const ahead = this.#readAhead(segment, run, isSkipped);
+      ahead?.advance(0, state.parts ?? run.certainParts);
       let batch = next(0);
       while (batch !== undefined && !state.isCancelled) {
         state.part = partOf(batch.first);
         await this.#runBatch(run, batch, state);
-        const whole = this.#cached.get(segment)?.takeWholeSections() ?? [];
-        for (const one of run.sectionsAt(batch, whole)) state.sections.add(one);
-        this.#readAhead(segment, { run, state, isSkipped }, batch.end);
+        state.parts = run.lastParts ?? state.parts;
+        if (state.parts !== undefined) ahead?.advance(batch.end, state.parts);
         await this.#takeTurns(state);
         batch = next(batch.end);
       }
@@ -232,7 +231,7 @@ class EngineWorker {
   #nextBatch(
     run: SegmentRun,
     first: number,
-    { request, isSkipped, state }: Pick<AheadOf, 'isSkipped' | 'state'> & { request: RunRequest },
+    { request, isSkipped, state }: BatchesOf,
   ): GroupBatch | undefined {
     // The first line does not wait for more than one group.
     if (request.unit === 'segment') return run.nextBatch(first, state.hasWritten ? undefined : 0);
@@ -353,18 +352,22 @@ class EngineWorker {
     }
   }
 
-  /** Fetches for the next row groups of this thread the sections that earlier ones needed. */
-  #readAhead(segment: number, { run, state, isSkipped }: AheadOf, first: number): void {
+  /** Returns undefined for a local segment. */
+  #readAhead(
+    segment: number,
+    run: SegmentRun,
+    isSkipped: BatchesOf['isSkipped'],
+  ): ReadAhead | undefined {
     const file = this.#cached.get(segment);
-    if (file === undefined || state.sections.size === 0) return;
-    const ranges: ByteRange[] = [];
-    let left = aheadGroupCount;
-    for (let next = first; next < run.groupCount && left > 0; next++) {
-      if (isSkipped(next)) continue;
-      ranges.push(...file.missing(run.rangesOf(next, state.sections)));
-      left--;
-    }
-    if (ranges.length > 0) this.#send({ kind: 'fetch', segment, ranges, ticket: undefined });
+    if (file === undefined) return undefined;
+    return new ReadAhead({
+      groupCount: run.groupCount,
+      isSkipped,
+      rangesOf: (group, parts) => run.rangesOf(group, parts),
+      dictionariesOf: (parts) => run.dictionariesOf(parts),
+      missing: (ranges) => file.missing(ranges),
+      fetchAhead: (ranges) => file.fetchAhead(ranges),
+    });
   }
 
   async #look({ id, segments, positions, lookup }: LookupRequest): Promise<void> {

@@ -10,6 +10,7 @@ import {
   DESCRIPTOR_COUNT,
   DESCRIPTOR_VALUES,
 } from '../kernels/layout/columns.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import {
   type ColumnName,
   DOMAINS,
@@ -36,6 +37,11 @@ import type { Scratch } from './scratch.ts';
 
 /** Pages with a smaller gap between them are read together, because a separate read costs about as much as reading this many bytes. */
 const gapBytesMax = 4_096;
+/**
+ * If at least this share of the pages of a section is wanted, all of it is fetched from a remote segment: requests for pages that are so
+ * close would be joined anyway.
+ */
+export const wholeShare = 0.25;
 
 export class GroupColumns {
   readonly kernel: EngineKernel;
@@ -54,6 +60,11 @@ export class GroupColumns {
   readonly #startsAt: number[] = [];
   /** For each group which of its pages are read from now on; undefined for all. */
   #wanted: readonly (Uint8Array | undefined)[] = [];
+  readonly #announced = new Set<number>();
+  /** The sections that were fetched from a remote segment as a whole. */
+  readonly wholeSections = new Set<number>();
+  /** Whether most of the keys that appear first in these groups were needed. */
+  needsNewKeys = false;
 
   constructor(
     open: EngineSegment,
@@ -84,6 +95,57 @@ export class GroupColumns {
       }
       return wanted.every((mark) => mark !== 0) ? undefined : wanted;
     });
+  }
+
+  /**
+   * Announces that sections will be read, so that a remote segment fetches their wanted pages in one step, with page tables and
+   * dictionaries. If the wanted pages are few, the page tables come first, in a step of their own.
+   */
+  announce(sections: Iterable<number>): void {
+    const { segment } = this.open;
+    if (segment.bytes.expect === undefined) return;
+    const added = [...sections].filter((section) => !this.#announced.has(section));
+    if (added.length === 0) return;
+    const [ranges, sparse] = [segment.dictionaryRanges(added), [] as [number, number][]];
+    this.pages.forEach(({ group }, part) => {
+      ranges.push(this.#chunks(group.pageTable.offset, group.pageTable.length));
+      for (const section of added) {
+        const { offset, storedLength } = sectionOf(group, section);
+        if (!this.#isMostWanted(part, section)) sparse.push([part, section]);
+        else {
+          this.wholeSections.add(section);
+          if (storedLength > 0) ranges.push(this.#chunks(offset, storedLength));
+        }
+      }
+    });
+    segment.bytes.expect(ranges);
+    segment.bytes.expect(
+      sparse.flatMap(([part, section]) => {
+        const { offset } = sectionOf(this.#groupOf(part), section);
+        const spans = this.#spansOf(part, section, this.#pageStarts(part, section).starts);
+        return spans.map(({ start, end }) => this.#chunks(offset + start, end - start));
+      }),
+    );
+    for (const section of added) this.#announced.add(section);
+  }
+
+  #isMostWanted(part: number, section: number): boolean {
+    if (section >= pagedSectionCount) return true;
+    const { group, pages } = this.pages[part] as PageSet;
+    const wanted = this.#wanted[part];
+    const count =
+      wanted === undefined ? pages.length : wanted.reduce((sum, mark) => sum + Math.sign(mark), 0);
+    return count >= pageCountOf(group) * wholeShare;
+  }
+
+  #groupOf(part: number): GroupEntry {
+    return (this.pages[part] as PageSet).group;
+  }
+
+  /** Returns the range, extended to the chunks that are verified. */
+  #chunks(offset: number, byteLength: number): ByteRange {
+    const { start, length } = this.open.reader.chunksOf(offset, byteLength);
+    return { start, end: start + length };
   }
 
   stored(name: ColumnName): LoadedColumn {
@@ -141,6 +203,7 @@ export class GroupColumns {
   #loadSection(section: number): void {
     // The first section has the row counts that all other sections need.
     if (section > 0 && section < pagedSectionCount) this.stored('txIndex');
+    this.announce([section]);
     const { kernel, scratch } = this;
     const { isPacked, columns } = elementAt(this.open.segment.directory.sections, section);
     const placed = this.#placeColumns(section, columns);
@@ -235,14 +298,13 @@ export class GroupColumns {
     const { number, group, pages: pagesRead } = elementAt(this.pages, part);
     const isWhole = section >= pagedSectionCount;
     const place = sectionOf(group, section);
-    const pages = isWhole ? wholePage : pagesRead;
+    const pages = pagesIn(section, pagesRead);
     const wanted = isWhole ? undefined : this.#wanted[part];
     const table = scratch.reserveZeroed(pages.length * 8);
     if (pages.length === 0) return table;
     const name = `group ${number}.${SECTIONS[section]}`;
     const { starts, at: startsAt } = this.#pageStarts(part, section);
-    const spans = spansOf(pages, wanted, starts);
-    this.#expect(place, spans);
+    const spans = this.#spansOf(part, section, starts);
     for (const { from, to, start, end } of spans) {
       const chunks = open.reader.chunksOf(place.offset + start, end - start);
       const target = scratch.reserve(chunks.length);
@@ -261,18 +323,11 @@ export class GroupColumns {
     return table;
   }
 
-  /** Allows the bytes of a remote segment to be fetched together. */
-  #expect({ offset, storedLength }: GroupEntry['sections'][number], spans: readonly Span[]): void {
-    const { bytes } = this.open.segment;
-    if (bytes.expect === undefined) return;
-    const section = { start: offset, end: offset + storedLength };
-    const parts = spans.map(({ start, end }) =>
-      this.open.reader.chunksOf(offset + start, end - start),
-    );
-    bytes.expect(
-      section,
-      parts.map(({ start, length }) => ({ start, end: start + length })),
-    );
+  /** Returns the wanted pages of a section in one group, those together that are read together. */
+  #spansOf(part: number, section: number, starts: Uint32Array): readonly Span[] {
+    const { pages } = this.pages[part] as PageSet;
+    const wanted = section >= pagedSectionCount ? undefined : this.#wanted[part];
+    return spansOf(pagesIn(section, pages), wanted, starts);
   }
 
   /** Returns where the pages of a section start in it, and where the last one ends: here, and in the kernel's memory. */
@@ -325,6 +380,10 @@ interface SectionDecoding {
 const rewardDomain = DOMAINS.indexOf('reward');
 const textDomain = DOMAINS.indexOf('text');
 const wholePage = new Uint32Array(1);
+
+function pagesIn(section: number, pages: Uint32Array): Uint32Array {
+  return section >= pagedSectionCount ? wholePage : pages;
+}
 
 function isTextCode({ id }: StoredColumn): boolean {
   const name = columnNamed(id);

@@ -3,9 +3,11 @@
  * about one in fifty of a segment's million keys. Texts stay until the segment is evicted.
  */
 import { KEY_TEXT_BYTES } from '../kernels/layout/writing.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import { chunkBytes } from '../segment/chunk-checksums.ts';
 import { keyBytes } from '../segment/dictionary.ts';
 import { PART } from '../segment/directory.ts';
+import type { Segment } from '../segment/open-segment.ts';
 import { blockKeys, type EngineSegment } from './engine-segment.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
@@ -33,6 +35,7 @@ export function loadKeyTexts(
     const left = placeFromBlocks(list, count, open.keyBlocks, table, texts);
     if (left === 0) return;
     const ids = kernel.ints.slice(list / 4, list / 4 + left).sort();
+    announceKeys(open, columns, ids);
     loadBlocks(open, columns, ids);
     kernel.ints.set(ids, list / 4);
     const out = texts + (count - left) * KEY_TEXT_BYTES;
@@ -46,6 +49,42 @@ export function loadKeyTexts(
     kernel.exports.cancelRequests(table, open.segment.directory.addressCount);
     throw error;
   }
+}
+
+/** Returns the keys that appear first in a row group: keys are numbered in the order of their first appearance. */
+export function newKeysOf({ directory }: Segment, group: number): { first: number; end: number } {
+  const { groups, addressCount } = directory;
+  const first = (groups[group]?.highestBefore ?? -1) + 1;
+  return { first, end: (groups[group + 1]?.highestBefore ?? addressCount - 1) + 1 };
+}
+
+/** Fetches the blocks and chunks with these keys from a remote segment in one step. Ids are ascending. */
+function announceKeys(
+  { segment, reader }: EngineSegment,
+  columns: GroupColumns,
+  ids: Uint32Array,
+): void {
+  if (segment.bytes.expect === undefined) return;
+  columns.needsNewKeys = columns.pages.some(({ number }) => {
+    const { first, end } = newKeysOf(segment, number);
+    const count = ids.filter((id) => id >= first && id < end).length;
+    return count > ((end - first) / blockKeys) * blockKeysMin;
+  });
+  const { offset } = segment.partEntry(PART.keys, 0);
+  const ranges: ByteRange[] = [];
+  const add = (first: number, count: number) => {
+    const keyCount = Math.min(count, segment.directory.addressCount - first);
+    const { start, length } = reader.chunksOf(offset + first * keyBytes, keyCount * keyBytes);
+    ranges.push({ start, end: start + length });
+  };
+  for (let from = 0; from < ids.length; ) {
+    const block = Math.floor((ids[from] as number) / blockKeys);
+    const to = endOfRun(ids, from, (block + 1) * blockKeys);
+    if (to - from >= blockKeysMin) add(block * blockKeys, blockKeys);
+    else for (const id of ids.subarray(from, to)) add(id - (id % chunkKeys), chunkKeys);
+    from = to;
+  }
+  segment.bytes.expect(ranges);
 }
 
 /** Reads every block with several needed keys. */

@@ -11,13 +11,17 @@ export interface LoadedColumn {
   readonly count: number;
 }
 
+/** Returns columns by name and loads those that are not in memory. */
+export interface ColumnReader {
+  stored(name: ColumnName): LoadedColumn;
+  made(name: MadeColumn): LoadedColumn;
+}
+
 /** Provides the stored columns: the pages of a row group in memory. */
-interface ColumnSource {
+interface ColumnSource extends ColumnReader {
   readonly kernel: EngineKernel;
   readonly scratch: Scratch;
   readonly transactionCount: number;
-  stored(name: ColumnName): LoadedColumn;
-  made(name: MadeColumn): LoadedColumn;
 }
 
 export type MadeColumn =

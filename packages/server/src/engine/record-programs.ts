@@ -61,7 +61,10 @@ export class RecordPrograms {
 
   /** Fills in the addresses of this group's columns for the kinds with selected rows. */
   bind(columns: GroupColumns, selected: SelectedGroup): void {
-    const context = { dialect: this.#selection.dialect, lookupTable: this.#lookupTable };
+    const setInt = (address: number, value: number) => {
+      this.#kernel.ints[address / 4] = value;
+    };
+    const context = { dialect: this.#selection.dialect, lookupTable: this.#lookupTable, setInt };
     RECORD_ARRAY_NAMES.forEach((array, number) => {
       const kind = this.#base + number * layout.KIND_BYTES;
       const flags = selected.flags[array];

@@ -5,12 +5,14 @@ import * as layout from '../kernels/layout/writing.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
-import { type GroupEntry, pageCountOf } from '../segment/directory.ts';
+import { keyBytes } from '../segment/dictionary.ts';
+import { type GroupEntry, PART, pageCountOf } from '../segment/directory.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
-import { GroupColumns } from './group-columns.ts';
+import { GroupColumns, wholeShare } from './group-columns.ts';
 import { candidateCount, canMatch, GroupSelector, type SelectedGroup } from './group-selection.ts';
-import { loadKeyTexts } from './load-key-texts.ts';
+import { loadKeyTexts, newKeysOf } from './load-key-texts.ts';
+import { neededSections, selectsAll } from './needed-sections.ts';
 import { type NumberedGroup, pagesOf, type TransactionSpan } from './page-set.ts';
 import type { LoadMeter } from './plain-reader.ts';
 import { limitItems, type PlannedItem, planItems } from './plan-items.ts';
@@ -43,6 +45,14 @@ export interface GroupBatch {
 interface BlockSpan {
   readonly from: number;
   readonly to: number;
+}
+
+/** Parts of a row group that are fetched from a remote segment as a whole. */
+export interface GroupParts {
+  /** Numbers of sections. */
+  readonly sections: ReadonlySet<number>;
+  /** Whether the keys that appear first in the group belong to it. */
+  readonly hasNewKeys: boolean;
 }
 
 /** The selected rows of some row groups. */
@@ -83,6 +93,8 @@ export class SegmentRun {
   /** The addresses of the kernel's tables: what the lines consist of, and how far they are written. */
   readonly #lines: number;
   readonly #state: number;
+  /** Of the last batch. */
+  #columns: GroupColumns | undefined;
   #out: number;
   #outBytes = pieceBytesMax;
   #at: number;
@@ -133,6 +145,13 @@ export class SegmentRun {
     this.#programs.release();
     this.#selector.release();
     this.#scratch.release();
+  }
+
+  /** Returns the parts that the last batch needed as a whole, or undefined if none was read. The next one probably needs the same. */
+  get lastParts(): GroupParts | undefined {
+    if (this.#columns === undefined) return undefined;
+    const { wholeSections: sections, needsNewKeys: hasNewKeys } = this.#columns;
+    return { sections, hasNewKeys };
   }
 
   /** Whether the text so far ends with a line, and the number of that line's block in the segment. */
@@ -190,23 +209,36 @@ export class SegmentRun {
     return elementAt(this.#open.segment.directory.groups, number);
   }
 
-  /** Returns which sections of a batch's groups begin where one of the ranges does. */
-  sectionsAt({ first, end }: GroupBatch, ranges: readonly ByteRange[]): number[] {
-    const starts = new Set(ranges.map(({ start }) => start));
-    return this.#open.segment.directory.groups
-      .slice(first, end)
-      .flatMap(({ sections }) =>
-        [...sections.keys()].filter((i) => starts.has(sections[i]?.offset ?? -1)),
-      );
+  /** Returns what a row group certainly needs, before any was read. */
+  get certainParts(): GroupParts {
+    const { select, write } = neededSections(this.report.items, this.#selection);
+    const isAll = this.report.items.every(selectsAll);
+    return { sections: isAll ? new Set([...select, ...write]) : select, hasNewKeys: false };
   }
 
-  /** Returns where the page table and some sections of a group are. */
-  rangesOf(number: number, sections: ReadonlySet<number>): ByteRange[] {
+  dictionariesOf({ sections }: GroupParts): ByteRange[] {
+    return this.#open.segment.dictionaryRanges(sections);
+  }
+
+  /** Returns where these parts of a row group are. Of a group with few wanted pages that is only the page table. */
+  rangesOf(number: number, { sections, hasNewKeys }: GroupParts): ByteRange[] {
+    const { segment, reader } = this.#open;
     const group = this.#groupAt(number);
-    const { offset, length } = group.pageTable;
-    const wanted = group.sections.filter((_, i) => sections.has(i));
-    const places = [{ offset, storedLength: length }, ...wanted];
-    return places.map((one) => ({ start: one.offset, end: one.offset + one.storedLength }));
+    const isSparse = this.#pagesMost(number) < pageCountOf(group) * wholeShare;
+    const wanted = isSparse ? [] : group.sections.filter((_, i) => sections.has(i));
+    const places = [
+      [group.pageTable.offset, group.pageTable.length] as const,
+      ...wanted.map(({ offset, storedLength }) => [offset, storedLength] as const),
+    ];
+    if (hasNewKeys && !isSparse) {
+      const { first, end } = newKeysOf(segment, number);
+      const { offset } = segment.partEntry(PART.keys, 0);
+      places.push([offset + first * keyBytes, (end - first) * keyBytes]);
+    }
+    return places.map(([offset, byteLength]) => {
+      const { start, length } = reader.chunksOf(offset, byteLength);
+      return { start, end: start + length };
+    });
   }
 
   /** Returns a line with the header of the block only. */
@@ -299,9 +331,14 @@ export class SegmentRun {
       scratch: this.#scratch,
       meter: this.report,
     });
+    const isRemote = this.#open.segment.bytes.expect !== undefined;
+    const needed = isRemote ? neededSections(items, this.#selection) : undefined;
+    columns.announce(needed?.select ?? []);
     const selected = this.#selector.select(columns, items, span);
     columns.narrow(selected.marks);
+    columns.announce(needed?.write ?? []);
     this.#programs.bind(columns, selected);
+    this.#columns = columns;
     return { columns, selected };
   }
 

@@ -19,8 +19,7 @@ import {
   FIELD_COLUMNS,
   type FieldColumn,
 } from '../segment/columns.ts';
-import type { GroupColumns } from './group-columns.ts';
-import type { MadeColumn } from './make-column.ts';
+import type { ColumnReader, MadeColumn } from './make-column.ts';
 
 const CODE = {
   uint: layout.STEP_UINT,
@@ -61,13 +60,15 @@ export interface StepOperands {
 export interface Step {
   readonly code: number;
   /** Loads the columns of the step and returns its operands. */
-  readonly bind: (group: GroupColumns, context: StepContext) => StepOperands;
+  readonly bind: (group: ColumnReader, context: StepContext) => StepOperands;
 }
 
 export interface StepContext {
   readonly dialect: Dialect;
   /** The address of 32 bytes for the table of the step that writes address lookups. */
   readonly lookupTable: number;
+  /** Writes to the kernel's memory. */
+  readonly setInt: (address: number, value: number) => void;
 }
 
 const stored = (code: number, name: ColumnName): Step => ({
@@ -92,7 +93,7 @@ const none = { at: 0, width: 0 };
 
 /** A 64-bit quantity, optionally with a column of null flags. */
 function quantity(
-  load: (g: GroupColumns) => { at: number; width: number },
+  load: (g: ColumnReader) => { at: number; width: number },
   nullName?: ColumnName,
 ): Step {
   return {
@@ -107,7 +108,7 @@ function quantity(
 
 /** An amount of a token balance. `nullBit` selects its null flag. */
 const tokenAmount = (
-  load: (g: GroupColumns) => { at: number; width: number },
+  load: (g: ColumnReader) => { at: number; width: number },
   nullBit: number,
 ): Step => ({
   code: CODE.ulong,
@@ -167,15 +168,13 @@ const loadedAddresses: Step = {
 
 const lookups: Step = {
   code: CODE.lookups,
-  bind: (g, { lookupTable }) => {
+  bind: (g, { lookupTable, setInt }) => {
     const key = g.stored('lookupKey');
     const readonlyCounts = g.stored('lookupReadonlyCount');
     const indexStarts = g.made('lookupIndexStarts');
     const indexes = g.stored('lookupIndexes');
     const starts = g.made('lookupStarts').at;
-    const set = (offset: number, value: number) => {
-      g.kernel.ints[(lookupTable + offset) / 4] = value;
-    };
+    const set = (offset: number, value: number) => setInt(lookupTable + offset, value);
     set(layout.LOOKUPS_KEYS, key.at);
     set(layout.LOOKUPS_KEY_WIDTH, key.width);
     set(layout.LOOKUPS_READONLY_COUNTS, readonlyCounts.at);

@@ -11,9 +11,10 @@ import { promisify } from 'node:util';
 import { assert } from '../base/assert.ts';
 import { CodedError } from '../base/errors.ts';
 import { systemErrorCode } from '../base/system-error-code.ts';
+import type { ByteBudget } from './byte-budget.ts';
 import { dataSuffix, mapSuffix, writeMap } from './cache-map.ts';
 import type { CachedPlace } from './cached-range-file.ts';
-import type { Gate } from './gate.ts';
+import type { Gate, Urgency } from './gate.ts';
 import type { ByteRange, ObjectStore } from './object-store.ts';
 import { Presence } from './presence.ts';
 
@@ -32,6 +33,8 @@ export interface CachedObjectOptions {
 export interface CachedObjectModules {
   readonly store: ObjectStore;
   readonly gate: Gate;
+  /** Limits what is fetched in advance. */
+  readonly aheadBudget: ByteBudget;
   readonly counters: CacheCounters;
   readonly onStored: (object: CachedObject, bytes: number) => void;
   readonly onEvicted: (object: CachedObject, bytes: number) => void;
@@ -79,15 +82,33 @@ export class CachedObject {
   }
 
   /** Resolves when the ranges are in the file. */
-  async fetch(ranges: readonly ByteRange[]): Promise<void> {
+  async fetch(ranges: readonly ByteRange[], urgency: Urgency = 'now'): Promise<void> {
     for (let evictions = 0; evictions < attemptCountMax; ) {
       const { generation } = this.#presence;
-      const runs = this.#presence.planRuns(ranges);
-      if (runs.length === 0) return;
-      await Promise.all(runs.map((run) => this.#inProgress(run) ?? this.#start(run)));
+      if (ranges.every((range) => this.#presence.covers(range))) return;
+      const pending = this.#pendingIn(ranges);
+      const runs = this.#presence.planRuns(ranges, pending);
+      const started = runs.map((run) => this.#start(run, urgency));
+      await Promise.all([...pending.map(({ done }) => done), ...started]);
       if (this.#presence.generation !== generation) evictions++;
     }
     throw new CodedError('cache-too-small');
+  }
+
+  /**
+   * Fetches ranges that will probably be needed. Does nothing if too much is being fetched in advance already: whoever needs
+   * the ranges fetches them later.
+   */
+  async fetchAhead(ranges: readonly ByteRange[]): Promise<void> {
+    const { aheadBudget } = this.#modules;
+    const runs = this.#presence.planRuns(ranges, this.#pendingIn(ranges));
+    const bytes = runs.reduce((sum, { start, end }) => sum + end - start, 0);
+    if (bytes === 0 || !aheadBudget.take(bytes)) return;
+    try {
+      await this.fetch(ranges, 'ahead');
+    } finally {
+      aheadBudget.giveBack(bytes);
+    }
   }
 
   async read(start: number, length: number): Promise<Uint8Array> {
@@ -164,14 +185,15 @@ export class CachedObject {
     }
   }
 
-  #inProgress({ start, end }: ByteRange): Promise<void> | undefined {
-    for (const fetch of this.#fetches)
-      if (fetch.start < end && start < fetch.end) return fetch.done;
-    return undefined;
+  /** Returns the requests in progress for bytes of the ranges. */
+  #pendingIn(ranges: readonly ByteRange[]): (ByteRange & { readonly done: Promise<void> })[] {
+    return [...this.#fetches].filter((fetch) =>
+      ranges.some(({ start, end }) => fetch.start < end && start < fetch.end),
+    );
   }
 
-  #start(run: ByteRange): Promise<void> {
-    const done = this.#modules.gate.pass(() => this.#fetchRun(run));
+  #start(run: ByteRange, urgency: Urgency): Promise<void> {
+    const done = this.#modules.gate.pass(urgency, () => this.#fetchRun(run));
     const fetch = { ...run, done };
     this.#fetches.add(fetch);
     const forget = () => this.#fetches.delete(fetch);

@@ -18,13 +18,8 @@ const tailBytesMin = 16 << 10;
 const tailBytesMax = 128 << 10;
 /** A smaller object is fetched as a whole: a request takes as long as the transfer of a few megabytes. */
 const wholeBytesMax = 1 << 20;
-/** For sequential reads, the next bytes are fetched in advance: this share of the bytes that were read. */
-const aheadShare = 0.25;
-const aheadBytesMax = 1 << 20;
 /** The limit of evictions during one read. A cache that exceeds it is far too small. */
 const attemptCountMax = 16;
-/** If at least this share of a section is needed, the whole section is fetched by one request. */
-const wholeShare = 0.25;
 
 /** Returns the parts of an object that every reader needs first. */
 export function openingRanges(byteLength: number): ByteRange[] {
@@ -54,9 +49,6 @@ export class CachedRangeFile {
   readonly #descriptor: number;
   readonly #presence: Presence;
   readonly #fetcher: RangeFetcher;
-  #fetchedWhole: ByteRange[] = [];
-  /** The range that was read last without a gap. */
-  #sequential: ByteRange = { start: 0, end: 0 };
 
   constructor(place: CachedPlace, fetcher: RangeFetcher) {
     this.length = place.byteLength;
@@ -78,7 +70,6 @@ export class CachedRangeFile {
 
   readInto(offset: number, target: Uint8Array): number {
     const range = { start: offset, end: Math.min(offset + target.length, this.length) };
-    this.#readAhead(range);
     for (let attempt = 0; attempt < attemptCountMax; attempt++) {
       const { generation } = this.#presence;
       if (!this.#presence.covers(range)) {
@@ -92,23 +83,15 @@ export class CachedRangeFile {
     throw new CodedError('cache-too-small');
   }
 
-  /**
-   * Announces reads of parts of a section, so that they are fetched together. If they are a large share of the section, the whole section
-   * is fetched.
-   */
-  expect(section: ByteRange, parts: readonly ByteRange[]): void {
-    const needed = parts.reduce((sum, { start, end }) => sum + end - start, 0);
-    const isWhole = needed >= (section.end - section.start) * wholeShare;
-    if (isWhole) this.#fetchedWhole.push(section);
-    const ranges = isWhole ? [section] : parts;
-    if (!ranges.every((range) => this.#presence.covers(range))) this.#fetcher.fetchNow(ranges);
+  /** Announces reads, so that their bytes are fetched together. Returns when they are in the cache file. */
+  expect(ranges: readonly ByteRange[]): void {
+    const missing = this.missing(ranges);
+    if (missing.length > 0) this.#fetcher.fetchNow(missing);
   }
 
-  /** Returns the announced sections that were fetched as a whole since the last call. */
-  takeWholeSections(): readonly ByteRange[] {
-    const taken = this.#fetchedWhole;
-    this.#fetchedWhole = [];
-    return taken;
+  /** Announces reads that come later, so that their bytes are fetched meanwhile. */
+  fetchAhead(ranges: readonly ByteRange[]): void {
+    if (ranges.length > 0) this.#fetcher.fetchAhead(ranges);
   }
 
   /** Returns the ranges that are not in the cache file. */
@@ -118,17 +101,6 @@ export class CachedRangeFile {
 
   close(): void {
     closeSync(this.#descriptor);
-  }
-
-  /** Fetches the following bytes in advance while reads are sequential. */
-  #readAhead({ start, end }: ByteRange): void {
-    const isNext = start === this.#sequential.end;
-    this.#sequential = { start: isNext ? this.#sequential.start : start, end };
-    const byteCount = Math.min(aheadBytesMax, (end - this.#sequential.start) * aheadShare);
-    const ahead = { start: end, end: Math.min(this.length, end + Math.floor(byteCount)) };
-    if (isNext && ahead.end > ahead.start && !this.#presence.covers(ahead)) {
-      this.#fetcher.fetchAhead([ahead]);
-    }
   }
 
   #readFile(offset: number, target: Uint8Array): number {

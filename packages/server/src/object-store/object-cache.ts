@@ -14,6 +14,7 @@ import { readdirSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { makeFolder } from '../storage/make-folder.ts';
+import { ByteBudget } from './byte-budget.ts';
 import { dataSuffix, mapSuffix, readMap } from './cache-map.ts';
 import { type CacheCounters, CachedObject } from './cached-object.ts';
 import { Gate } from './gate.ts';
@@ -37,6 +38,8 @@ const frequentShare = 0.8;
 /** Uses within this time count as one: a query reads an object in many steps. */
 const sameUseMs = 60_000;
 const saveEveryMs = 1_000;
+/** Bytes that are being fetched in advance for all queries together. They are in memory until they are written. */
+const aheadBytesMax = 64 << 20;
 /** Files that are open in this thread; worker threads open their own. */
 const openCountMax = 256;
 
@@ -52,6 +55,7 @@ export class ObjectCache {
   readonly #options: ObjectCacheOptions;
   readonly #modules: ObjectCacheModules;
   readonly #gate: Gate;
+  readonly #aheadBudget = new ByteBudget(aheadBytesMax);
   /** Both maps are in the order of the last use. */
   readonly #recent = new Map<string, Entry>();
   readonly #frequent = new Map<string, Entry>();
@@ -144,6 +148,7 @@ export class ObjectCache {
       {
         store: this.#modules.store,
         gate: this.#gate,
+        aheadBudget: this.#aheadBudget,
         counters: this.counters,
         onFetched: (error) => this.onFetched(error),
         onStored: (object, bytes) => {

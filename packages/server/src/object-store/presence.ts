@@ -72,14 +72,21 @@ export class Presence {
     for (let word = 1; word < this.words.length; word++) Atomics.store(this.words, word, 0);
   }
 
-  /** Plans the requests for the missing bytes of ranges: aligned to granules, coalesced over small gaps, ascending. */
-  planRuns(ranges: readonly ByteRange[]): ByteRange[] {
+  /**
+   * Plans the requests for the missing bytes of ranges: aligned to granules, coalesced over small gaps, ascending. Bytes of
+   * `pending` requests, which begin and end with a granule or with the object, need no other request.
+   */
+  planRuns(ranges: readonly ByteRange[], pending: readonly ByteRange[] = []): ByteRange[] {
     const missing = new Set<number>();
     for (const { start, end } of ranges) {
       const last = Math.ceil(Math.min(end, this.#byteLength) / granuleBytes);
       for (let granule = Math.floor(start / granuleBytes); granule < last; granule++) {
         if (!this.#has(granule)) missing.add(granule);
       }
+    }
+    for (const { start, end } of pending) {
+      for (let granule = start / granuleBytes; granule * granuleBytes < end; granule++)
+        missing.delete(granule);
     }
     const runs: { start: number; end: number }[] = [];
     for (const granule of [...missing].sort((a, b) => a - b)) {

@@ -30,8 +30,8 @@ export interface SegmentBytes {
   read(offset: number, length: number): Uint8Array;
   /** Fills the target as far as bytes are available. Returns their number. */
   readInto(offset: number, target: Uint8Array): number;
-  /** Announces reads of parts of a section, so that remote bytes can be fetched together. */
-  expect?(section: ByteRange, parts: readonly ByteRange[]): void;
+  /** Announces reads, so that the bytes of a remote segment are fetched together. Absent if the bytes are local. */
+  expect?(ranges: readonly ByteRange[]): void;
 }
 
 function bytesInMemory(bytes: Uint8Array): SegmentBytes {
@@ -233,6 +233,19 @@ export class Segment {
     return entry;
   }
 
+  /** Announces that all parts of a kind will be read, so that those of a remote segment are fetched together. */
+  expectParts(kind: number): void {
+    this.bytes.expect?.(
+      this.directory.parts.filter((part) => part.kind === kind).map(({ entry }) => rangeOf(entry)),
+    );
+  }
+
+  /** Returns where the compression dictionaries of some sections are. */
+  dictionaryRanges(sections: Iterable<number>): ByteRange[] {
+    const entries = [...sections].map((one) => this.#parts.get(`${PART.sectionDictionary}.${one}`));
+    return entries.filter((entry) => entry !== undefined).map(rangeOf);
+  }
+
   /** Returns the number of parts of a kind. */
   partCount(kind: number): number {
     return this.directory.parts.filter((part) => part.kind === kind).length;
@@ -271,6 +284,10 @@ export class Segment {
     if (decoded !== stored) discard(stored);
     return decoded;
   }
+}
+
+function rangeOf({ offset, storedLength }: UnitEntry): ByteRange {
+  return { start: offset, end: offset + storedLength };
 }
 
 const PART_NAMES: ReadonlyMap<number, string> = new Map(

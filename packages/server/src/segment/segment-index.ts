@@ -95,6 +95,7 @@ export class SegmentIndex {
   /** Every class of instructions in the segment. */
   get classes(): ClassTable {
     if (this.#classes === undefined) {
+      this.#segment.expectParts(PART.classes);
       const ints = (number: number) => this.#segment.readIntUnit(PART.classes, number);
       const bytes = (number: number) => ownCopy(this.#segment.readUnit(PART.classes, number));
       const columns = {

@@ -98,7 +98,7 @@ async function fetchAll(incomplete: readonly Incomplete[], signal: AbortSignal):
   for (let start = 0; start < incomplete.length; start += probeFetchCountMax) {
     signal.throwIfAborted();
     const group = incomplete.slice(start, start + probeFetchCountMax);
-    await Promise.all(group.map(({ remote, ranges }) => remote?.fetch(ranges)));
+    await Promise.all(group.map(({ remote, ranges }) => remote?.fetch(ranges, 'now')));
   }
 }
 

@@ -1,0 +1,109 @@
+/** Which sections of a row group a query reads, found without reading any. */
+import { RECORD_ARRAYS } from '@sluice/protocol/field-table';
+import type { Selection } from '../query/query.ts';
+import { type ColumnName, SECTIONS, type Section, shapeOf } from '../segment/columns.ts';
+import { type GroupNeeds, needsOf } from './group-table.ts';
+import type { ColumnReader, LoadedColumn, MadeColumn } from './make-column.ts';
+import type { PlannedItem } from './plan-items.ts';
+import { STEPS, type Step } from './steps.ts';
+
+/** Numbers of sections. */
+export interface NeededSections {
+  /** Read to select rows. */
+  readonly select: ReadonlySet<number>;
+  /** Read to write the selected rows. */
+  readonly write: ReadonlySet<number>;
+}
+
+/** The section of the stored columns that a derived column is made of. */
+const MADE_OF: Readonly<Record<MadeColumn, Section>> = {
+  keyStarts: 'transactions',
+  instructionStarts: 'transactions',
+  logStarts: 'transactions',
+  balanceStarts: 'transactions',
+  tokenBalanceStarts: 'transactions',
+  lookupStarts: 'transactions',
+  signatureStarts: 'transactions',
+  lookupIndexStarts: 'transactions',
+  accountStarts: 'instructions',
+  addressTexts: 'instructions',
+  addressTextStarts: 'instructions',
+  dataStarts: 'data',
+  messageStarts: 'logs',
+  logIndexes: 'logs',
+  textStarts: 'texts',
+  balancePost: 'balances',
+  tokenPostAmount: 'tokenBalances',
+  tokenPostMint: 'tokenBalances',
+  tokenPostDecimals: 'tokenBalances',
+  tokenPostProgram: 'tokenBalances',
+  tokenPostOwner: 'tokenBalances',
+  rewardLamports: 'rewards',
+};
+
+/** Notes the sections of the columns that it is asked for, and loads nothing. */
+class SectionRecorder implements ColumnReader {
+  readonly sections = new Set<number>();
+
+  stored(name: ColumnName): LoadedColumn {
+    return this.add(shapeOf(name).section);
+  }
+
+  made(name: MadeColumn): LoadedColumn {
+    return this.add(MADE_OF[name]);
+  }
+
+  add(section: Section): LoadedColumn {
+    this.sections.add(SECTIONS.indexOf(section));
+    return none;
+  }
+}
+
+const none: LoadedColumn = { at: 0, width: 0, count: 0 };
+
+export function neededSections(
+  items: readonly PlannedItem[],
+  selection: Selection,
+): NeededSections {
+  const needs = needsOf(items);
+  const select = new SectionRecorder();
+  recordSelecting(select, needs);
+  for (const item of items) recordFilters(select, item);
+  const write = new SectionRecorder();
+  const context = { dialect: selection.dialect, lookupTable: 0, setInt: () => undefined };
+  for (const array of needs.arrays) {
+    const kind = RECORD_ARRAYS[array];
+    const steps: Readonly<Record<string, Step>> = STEPS[kind];
+    for (const name of selection.fields[kind]) steps[name]?.bind(write, context);
+  }
+  return { select: select.sections, write: write.sections };
+}
+
+function recordSelecting(select: SectionRecorder, needs: GroupNeeds): void {
+  // Their counts and keys are part of every selection.
+  select.add('transactions');
+  select.add('keys');
+  if (needs.depths || needs.programs || needs.accounts || needs.instructionOutcomes)
+    select.add('instructions');
+  if (needs.data) select.add('data');
+  if (needs.logRows) select.add('logs');
+  if (needs.arrays.has('rewards')) select.add('rewards');
+}
+
+function recordFilters(select: SectionRecorder, { addressFilters, logKinds }: PlannedItem): void {
+  if (logKinds !== 0) select.add('logs');
+  for (const { test } of addressFilters) {
+    if (test.by !== 'columns') continue;
+    for (const column of test.columns) {
+      if ('stored' in column) select.stored(column.stored);
+      else select.made(column.made);
+    }
+  }
+}
+
+/** Returns whether an item selects every record of its kind, so that nothing of its row groups is read in vain. */
+export function selectsAll(item: PlannedItem): boolean {
+  const { addressFilters, dataFilters, isCommitted, logKinds } = item;
+  const filterCount = addressFilters.length + dataFilters.length;
+  return filterCount === 0 && isCommitted === undefined && logKinds === 0;
+}
