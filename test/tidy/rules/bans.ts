@@ -36,7 +36,7 @@ const bans: readonly Ban[] = [
     spares: isClock,
   },
   {
-    message: 'new Date(): take a Clock, and make the date of its unixMs',
+    message: 'new Date(): take a Clock, and create the date from its unixMs',
     matches: (node) =>
       ts.isNewExpression(node) &&
       node.expression.getText() === 'Date' &&
