@@ -46,7 +46,10 @@ export class OpenSegments {
 
   leave(key: string): void {
     const segment = this.#open.get(key);
-    assert(segment !== undefined && segment.users > 0, 'a segment must be in use before it is released');
+    assert(
+      segment !== undefined && segment.users > 0,
+      'a segment must be in use before it is released',
+    );
     segment.users--;
     this.#shrink();
   }
