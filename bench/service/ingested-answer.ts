@@ -26,7 +26,8 @@ export async function hashAnswer(port: number, firstSlot: number): Promise<strin
       toBlock: firstSlot + hashedSlots - 1,
     }),
   });
-  if (response.status !== 200) throw new ScenarioFailure(`the answer is ${response.status}`);
+  if (response.status !== 200)
+    throw new ScenarioFailure(`the response has status ${response.status}`);
   const bytes = Buffer.from(await response.arrayBuffer());
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   return `${digest} (${hashedSlots} slots, ${(bytes.length / 1e6).toFixed(1)} MB)`;

@@ -27,7 +27,7 @@ test(
     const args = ['first-scan', ...corpus, ...runs, ...parts, '--json', file];
     const { code, out, err } = await runBench(folder, args);
     expect(code, err).toBe(0);
-    expect(out).toMatch(/import: [\d.]+ blocks\/s, \d+ ms of processor a block/);
+    expect(out).toMatch(/import: [\d.]+ blocks\/s, \d+ ms of processor time per block/);
     expect(out).toMatch(/^ +Q1 +gzip /m);
     const { corpus: found, queries } = JSON.parse(readFileSync(file, 'utf8')) as FirstScanReport;
     expect(found.blockCount).toBe(blockCount);

@@ -74,7 +74,7 @@ test.skipIf(process.platform !== 'linux')(
     );
     const delay = await loopDelay();
     // No record has these addresses, so all clients receive what the one item selects. The bodies are not compared
-    // directly, because megabytes are no help in a report.
+    // directly, because a failed toEqual would print megabytes.
     expect(answers.every((answer) => answer === answers[0])).toBe(true);
     expect(answers[0]?.match(/"signatures"/g)?.length).toBeGreaterThan(1_000);
     const parseMs = Math.min(...queries.map((query) => spentMs(() => JSON.parse(query))));

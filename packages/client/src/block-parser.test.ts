@@ -47,7 +47,7 @@ test.each([
   ['no header', '{}'],
   ['no hash', '{"header":{"number":1}}'],
   ['a negative slot', '{"header":{"number":-1,"hash":"h"}}'],
-  ['records that are no array', `{${header},"logs":{}}`],
+  ['records that are not an array', `{${header},"logs":{}}`],
   ['a fraction as a quantity', `{${header},"transactions":[{"fee":1.5}]}`],
   ['a rounded quantity', `{${header},"transactions":[{"fee":1e20}]}`],
 ])('error: response-malformed for a line with %s', (_, line) => {

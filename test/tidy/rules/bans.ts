@@ -36,7 +36,7 @@ const bans: readonly Ban[] = [
     spares: isClock,
   },
   {
-    message: 'new Date(): take a Clock, and make the date of its unixMs',
+    message: 'new Date(): take a Clock, and create the date from its unixMs',
     matches: (node) =>
       ts.isNewExpression(node) &&
       node.expression.getText() === 'Date' &&
@@ -76,7 +76,7 @@ const bans: readonly Ban[] = [
   },
   {
     message:
-      'a name with v1 is not meaningful: name what it is; only use version numbers of external formats',
+      'a name with v1: choose a name that describes the content; only external formats have version numbers',
     matches: (node) =>
       (ts.isIdentifier(node) && /^v1$|[a-z0-9]V1$/.test(node.text)) ||
       (ts.isStringLiteralLike(node) && /\/v1(\/|$)/.test(node.text)),

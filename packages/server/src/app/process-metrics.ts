@@ -45,7 +45,7 @@ export function addProcessMetrics(metrics: Metrics, version: string): void {
       help: 'The longest delay of the event loop since the last scrape.',
     },
     () => {
-      // A sample is the time between two checks, so a loop without delay gives one step.
+      // A sample is the time between two checks, so it is `loopSampleMs` if the event loop has no delay.
       const seconds = Math.max(0, loop.max / nanosecondsPerSecond - loopSampleMs / 1000);
       loop.reset();
       return [{ value: seconds }];

@@ -82,7 +82,7 @@ export class Random {
   }
 
   pick<Value>(values: readonly Value[]): Value {
-    assert(values.length > 0, 'there is something to pick from');
+    assert(values.length > 0, 'the list of values must not be empty');
     return values[this.below(values.length)] as Value;
   }
 }

@@ -10,7 +10,7 @@ test.each([
   ['a pipe', pipe, {}, false],
   ['NO_COLOR', terminal, { NO_COLOR: '1' }, false],
   ['an empty NO_COLOR', terminal, { NO_COLOR: '' }, true],
-  ['a terminal that can do nothing', terminal, { TERM: 'dumb' }, false],
+  ['a terminal without colors', terminal, { TERM: 'dumb' }, false],
   ['FORCE_COLOR on a pipe', pipe, { FORCE_COLOR: '1' }, true],
   ['FORCE_COLOR=0', terminal, { FORCE_COLOR: '0' }, false],
   ['both', pipe, { NO_COLOR: '1', FORCE_COLOR: '1' }, false],

@@ -33,7 +33,7 @@ describe('one source', () => {
     ['HTTP 429 without a time', { kind: 'rate-limit', times: 6 }],
     ['HTTP 429 with Retry-After', { kind: 'rate-limit', retryAfterSeconds: 1, times: 3 }],
     ['HTTP 503', { kind: 'http-status', status: 503, times: 6 }],
-    ['F-07 a body that is no JSON', { kind: 'malformed-json', times: 3 }],
+    ['F-07 a body that is not JSON', { kind: 'malformed-json', times: 3 }],
     ['F-07 cut gzip', { kind: 'truncated-gzip', times: 3 }],
     ['F-07 a byte order mark', { kind: 'bom', times: 3 }],
     ['F-07 invalid UTF-8', { kind: 'invalid-utf8', methods: ['getBlock'], times: 3 }],

@@ -407,7 +407,7 @@ describe('malformed pages', () => {
     ['integers', int, 0],
     ['long integers', long, 0],
     ['bytes', bytes, 1],
-    ['bytes of 64', bytes, 64],
+    ['units of 64 bytes', bytes, 64],
     ['keys', keys, 0],
     ['differences', delta, 0],
   ])(

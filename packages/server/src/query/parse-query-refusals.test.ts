@@ -61,15 +61,15 @@ const refusals: readonly Row[] = [
     'fromBlock',
     { found: '-1' },
   ],
-  ['fromBlock broken', '{"fromBlock":1.5}', 'query-block-number-invalid', 'fromBlock'],
-  ['fromBlock too small to see', '{"fromBlock":1e-400}', 'query-block-number-invalid', 'fromBlock'],
+  ['a fractional fromBlock', '{"fromBlock":1.5}', 'query-block-number-invalid', 'fromBlock'],
+  ['fromBlock rounded to 0', '{"fromBlock":1e-400}', 'query-block-number-invalid', 'fromBlock'],
   [
-    'fromBlock nearly 1',
+    'a fromBlock that rounds to 1',
     '{"fromBlock":1.00000000000000000001}',
     'query-block-number-invalid',
     'fromBlock',
   ],
-  ['fromBlock beyond numbers', '{"fromBlock":1e999}', 'query-block-number-invalid', 'fromBlock'],
+  ['an infinite fromBlock', '{"fromBlock":1e999}', 'query-block-number-invalid', 'fromBlock'],
   [
     'fromBlock with a huge exponent',
     '{"fromBlock":1e99999999999999999999}',
@@ -80,14 +80,14 @@ const refusals: readonly Row[] = [
   ['toBlock as text', '{"fromBlock":1,"toBlock":"2"}', 'query-block-number-invalid', 'toBlock'],
   ['toBlock negative', '{"fromBlock":1,"toBlock":-2}', 'query-block-number-invalid', 'toBlock'],
   [
-    'toBlock below',
+    'a toBlock below fromBlock',
     '{"fromBlock":5,"toBlock":4}',
     'range-reversed',
     'toBlock',
     { found: '4', allowed: '5 or more' },
   ],
   [
-    'toBlock below, beyond 2^53, by one',
+    'a toBlock one below a fromBlock above 2^53',
     '{"fromBlock":9007199254740993,"toBlock":9007199254740992}',
     'range-reversed',
     'toBlock',
@@ -100,7 +100,7 @@ const refusals: readonly Row[] = [
     { nearest: 'toBlock' },
   ],
   [
-    'a key of another case',
+    'a key with different capitals',
     '{"fromBlock":1,"fromblock":2}',
     'query-key-unknown',
     'fromblock',
@@ -134,13 +134,13 @@ const refusals: readonly Row[] = [
     { fault: 'it decodes to 8 bytes' },
   ],
   [
-    'an address with a letter that base58 lacks',
+    'an address with a character outside base58, by its position',
     `{"fromBlock":1,"balances":[{"account":"${A.slice(0, 5)}0${A.slice(6)}"}]}`,
     'query-address-invalid',
     'balances[0].account',
     { fault: 'character "0" at position 6 is not base58' },
   ],
-  ['a key that is no word', '{"fromBlock":1,"a b":1}', 'query-key-unknown', '$["a b"]'],
+  ['a key with a space', '{"fromBlock":1,"a b":1}', 'query-key-unknown', '$["a b"]'],
   ['a key twice', '{"fromBlock":1,"fromBlock":1}', 'query-key-duplicate', 'fromBlock'],
   [
     'a key twice, once escaped',
@@ -169,7 +169,7 @@ const refusals: readonly Row[] = [
     { found: '"evm"' },
   ],
   [
-    'a type the dataset lacks',
+    'a type that the dataset does not support',
     '{"fromBlock":1,"type":"solana"}',
     'query-type-not-allowed',
     'type',
@@ -345,7 +345,7 @@ const refusals: readonly Row[] = [
     'balances[0].account[0]',
   ],
   [
-    'an address beyond ASCII',
+    'an address with a character outside ASCII',
     `{"fromBlock":1,"balances":[{"account":["${'é'.repeat(40)}"]}]}`,
     'query-address-invalid',
     'balances[0].account[0]',
@@ -382,7 +382,7 @@ const refusals: readonly Row[] = [
     'instructions[0].d1',
   ],
   [
-    'd1 that is no hex',
+    'd1 that is not hex',
     '{"fromBlock":1,"instructions":[{"d1":"0xg1"}]}',
     'query-discriminator-invalid',
     'instructions[0].d1',
@@ -442,10 +442,10 @@ const schema = Compile(buildQuerySchema(['ledger'], QUERY_LIMITS));
 
 /** Errors that a JSON schema cannot express, or whose cause `JSON.parse` hides. */
 const beyondSchema = new Set([
-  'fromBlock too small to see',
-  'fromBlock nearly 1',
-  'toBlock below',
-  'toBlock below, beyond 2^53, by one',
+  'fromBlock rounded to 0',
+  'a fromBlock that rounds to 1',
+  'a toBlock below fromBlock',
+  'a toBlock one below a fromBlock above 2^53',
   'a key twice',
   'a key twice, once escaped',
   'a filter twice',

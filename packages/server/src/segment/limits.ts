@@ -4,7 +4,7 @@ export const SEGMENT_LIMITS = {
   blockCountMax: 8_192,
   /** 32 MB of keys. The builder's tables and a reader's address index have this size. */
   addressCountMax: 1 << 20,
-  /** The size of a reader's marks and a builder's counts. */
+  /** A reader's marks and a builder's counts have one entry per transaction, so this bounds their size. */
   transactionCountMax: 1 << 24,
 } as const;
 

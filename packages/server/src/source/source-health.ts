@@ -116,7 +116,7 @@ export class SourceHealth {
     this.#wait(quarantineMs);
   }
 
-  /** Disables the source for good: it serves another ledger, or the key was rejected. */
+  /** Disables the source permanently: it serves another ledger, or the key was rejected. */
   disable(fault: string): void {
     this.#state = 'disabled';
     this.#fault = fault;

@@ -70,7 +70,7 @@ const evaluator = new EngineEvaluator({
 
 const bodies = {
   'few lines': { instructions: [{ d4: ['0x0000092a'] }] },
-  'a line a block': { logs: [{ instruction: true, transaction: true }] },
+  'a line per block': { logs: [{ instruction: true, transaction: true }] },
   'no line': { rewards: [{ pubkey: [] }] },
 };
 
@@ -115,7 +115,7 @@ for (const [name, body] of Object.entries(bodies)) {
 }
 
 test('behavior: inactive readers give way to others and continue where they stopped', async () => {
-  const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'] });
+  const query = parseTestQuery({ fromBlock: 0, ...bodies['a line per block'] });
   const how = { isUrgent: false, form: 'plain' } as const;
   const job = { selection: query, snapshot, first: 0, last: Infinity, ...how };
   const readers = Array.from({ length: RUN_LIMITS.history.countMax + 2 }, () => ({
@@ -135,7 +135,7 @@ test('behavior: inactive readers give way to others and continue where they stop
 });
 
 test('behavior: an answer is compressed part by part if requested', async () => {
-  const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'] });
+  const query = parseTestQuery({ fromBlock: 0, ...bodies['a line per block'] });
   const job = { selection: query, snapshot, first: 1_400, last: 1_600, isUrgent: true };
   const { signal } = new AbortController();
   const compressed: Uint8Array[] = [];
@@ -175,7 +175,7 @@ for (const place of ['row group', 'headers'] as const) {
       description: { name: `test ${place}` },
       reportDamage: (segment: SealedSegment) => reported.push(segment.id),
     } as unknown as DatasetReader;
-    const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'] });
+    const query = parseTestQuery({ fromBlock: 0, ...bodies['a line per block'] });
     const [first] = snapshot.segments;
     const job = {
       selection: query,
@@ -202,7 +202,7 @@ for (const place of ['row group', 'headers'] as const) {
 
 test("behavior: the finalized head is also in the lines of the engine's threads, compressed or not", async () => {
   const fields = { block: { finalizedHead: true }, log: { message: true } };
-  const query = parseTestQuery({ fromBlock: 0, ...bodies['a line a block'], fields });
+  const query = parseTestQuery({ fromBlock: 0, ...bodies['a line per block'], fields });
   const finalized = { number: blocks[9]?.header.number, hash: blocks[9]?.header.hash };
   const named = new FinalizedHeadEvaluator(evaluator).evaluate({
     selection: query,

@@ -38,7 +38,7 @@ export class OpenSegments {
   /** Keeps an open segment until `leave`. */
   use(key: string): void {
     const segment = this.#open.get(key);
-    assert(segment !== undefined, 'only what is open is used');
+    assert(segment !== undefined, 'a segment must be open before it is used');
     this.#open.delete(key);
     segment.users++;
     this.#open.set(key, segment);
@@ -46,7 +46,10 @@ export class OpenSegments {
 
   leave(key: string): void {
     const segment = this.#open.get(key);
-    assert(segment !== undefined && segment.users > 0, 'only what is used is left');
+    assert(
+      segment !== undefined && segment.users > 0,
+      'a segment must be in use before it is released',
+    );
     segment.users--;
     this.#shrink();
   }

@@ -28,7 +28,7 @@ const instructionErrors: Readonly<Record<string, string>> = {
   AccountAlreadyInitialized: 'The account is initialized already.',
   AccountBorrowFailed: 'The account is in use by another call.',
   AccountNotExecutable: 'The called account is not a program.',
-  ComputationalBudgetExceeded: 'The transaction used up its compute units. Ask for a higher limit.',
+  ComputationalBudgetExceeded: 'The transaction used up its compute units. Request a higher limit.',
   GenericError: 'The program failed without saying why.',
   IllegalOwner: 'An account belongs to another program than the instruction expects.',
   IncorrectProgramId: 'The account belongs to another program.',

@@ -144,10 +144,14 @@ describe('sluice pack', () => {
 
   const good = '{"slot":1,"block":{}}';
   test.each([
-    ['no JSON', 'x', 'line 1, expected {"slot":N,"block":{…}}'],
+    ['not JSON', 'x', 'line 1, expected {"slot":N,"block":{…}}'],
     ['another key', '{"blok":{},"slot":1}', 'line 1, expected {"slot":N,'],
-    ['a slot that is no safe integer', '{"slot":9007199254740993,"block":{}}', 'line 1, expected'],
-    ['a line cut short', good.slice(0, -2), 'line 1, expected {"slot":N,'],
+    [
+      'a slot that is not a safe integer',
+      '{"slot":9007199254740993,"block":{}}',
+      'line 1, expected',
+    ],
+    ['a truncated line', good.slice(0, -2), 'line 1, expected {"slot":N,'],
     ['a byte order mark', `\ufeff${good}`, 'line 1, found a byte order mark'],
   ])(
     'error: block-line-invalid for %s names the file, the line and the expected content',

@@ -38,29 +38,33 @@ test('behavior: a source that is not healthy has no vote on the final slot', () 
 });
 
 test.each<[string, readonly Voice[], boolean]>([
-  ['one names it', [{ finalizedSlot: 50 }], true],
+  ['the only source has the block', [{ finalizedSlot: 50 }], true],
   [
-    'one names it and one has not come so far',
+    'one source has the block, and one has not reached the slot',
     [{ finalizedSlot: 50 }, { finalizedSlot: 49 }],
     true,
   ],
   [
-    'one names it and one cannot say',
+    'one source has the block, and one does not respond',
     [{ finalizedSlot: 50 }, { finalizedSlot: 50, says: '-down' }],
     true,
   ],
-  ['one against one', [{ finalizedSlot: 50 }, { finalizedSlot: 50, says: 'false' }], false],
   [
-    'one against one that has nothing there',
+    'one source has the block, and one has another block',
+    [{ finalizedSlot: 50 }, { finalizedSlot: 50, says: 'false' }],
+    false,
+  ],
+  [
+    'one source has the block, and one skipped the slot',
     [{ finalizedSlot: 50 }, { finalizedSlot: 50, says: '-skipped' }],
     false,
   ],
   [
-    'two against one',
+    'two sources have the block, and one has another block',
     [{ finalizedSlot: 50 }, { finalizedSlot: 51 }, { finalizedSlot: 52, says: 'false' }],
     true,
   ],
-  ['no source reports it', [{ finalizedSlot: 49 }], false],
+  ['no source has reached the slot', [{ finalizedSlot: 49 }], false],
 ])(
   'behavior: F-13 a block is final if most sources that have reached its slot confirm it: %s',
   async (_name, voices, expected) => {

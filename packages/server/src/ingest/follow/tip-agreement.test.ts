@@ -14,10 +14,20 @@ function makeSource(finalizedSlot: number, hash: string): FollowedSource {
 }
 
 test.each([
-  ['a second source shows the block', [20, 20, 20], ['shown', 'shown', 'other'], 'reached'],
-  ['two have another one there', [20, 20, 20], ['shown', 'other', 'other'], 'contradicted'],
-  ['most call the slot final', [60, 60, 20], ['shown', 'other', 'other'], 'reached'],
-  ['only its own source calls it final', [99, 20, 20], ['shown', 'other', 'other'], 'contradicted'],
+  ['a second source has the block', [20, 20, 20], ['shown', 'shown', 'other'], 'reached'],
+  [
+    'two sources have another block in the slot',
+    [20, 20, 20],
+    ['shown', 'other', 'other'],
+    'contradicted',
+  ],
+  ['the slot is final for most sources', [60, 60, 20], ['shown', 'other', 'other'], 'reached'],
+  [
+    'the slot is final only for the source of the block',
+    [99, 20, 20],
+    ['shown', 'other', 'other'],
+    'contradicted',
+  ],
 ])('behavior: F-13 agreement of two: %s', async (_name, finalized, hashes, outcome) => {
   const sources = finalized.map((slot, i) => makeSource(slot, hashes[i] as string));
   const agreement = new TipAgreement(2, { clock: systemClock, sources: () => sources });

@@ -18,7 +18,7 @@ let nodes: usize = 0;
 let counts: usize = 0;
 let nextCodes: usize = 0;
 
-/** Sets the working memory, once. */
+/** Sets the address of the working memory. It is called once. */
 export function huffmanInitialize(base: usize): void {
   keys = base;
   nodes = keys + SYMBOLS_MAX * 4;

@@ -8,7 +8,7 @@ import { keyStarts, keyTable, keys } from './write-context';
 /** At most this many rows of a block are read ahead; the rows of a larger block are close together. 8 bytes each: transaction, row. */
 const TOUCHED_MAX: u32 = 256;
 const touchedRows = memory.data(2048, 16);
-/** Stored so that the compiler keeps the loads. */
+/** The loaded values are combined in this variable, so that the compiler does not remove the loads. */
 let touched: u32 = 0;
 
 /**
