@@ -7,8 +7,6 @@ import { assert } from '../../base/assert.ts';
 import { elementAt } from '../../base/element-at.ts';
 import type { Random } from '../../base/random.ts';
 
-const LN_2 = Math.LN2;
-
 /** Returns the natural logarithm, computed by a series. The result of `Math.log` may differ in the last digit between machines. */
 export function portableLn(value: number): number {
   assert(value > 0 && value < Number.MAX_VALUE, 'a logarithm needs a positive finite number');
@@ -23,14 +21,14 @@ export function portableLn(value: number): number {
     sum += power / i;
     power *= ratio * ratio;
   }
-  return 2 * sum + exponent * LN_2;
+  return 2 * sum + exponent * Math.LN2;
 }
 
 /** Returns e to the power of `value`, computed by a series for the same reason. */
 export function portableExp(value: number): number {
   assert(value > -700 && value < 700, 'the exponential stays in the range of a double');
-  const halvings = Math.round(value / LN_2);
-  const rest = value - halvings * LN_2;
+  const halvings = Math.round(value / Math.LN2);
+  const rest = value - halvings * Math.LN2;
   let term = 1;
   let sum = 1;
   for (let i = 1; i < 24; i++) {

@@ -5,7 +5,9 @@ const JSON_WORDS = {
   comma: ',',
   null: 'null',
   closeObject: '}',
+  closeObjects: '}}',
   closeArray: ']',
+  closeArrayInObject: ']}',
   nothing: '[]',
   openTexts: '["',
   closeTexts: '"]',
@@ -19,7 +21,6 @@ const JSON_WORDS = {
   legacy: '},"version":"legacy"}',
   version0: '},"version":0}',
   version1: '},"version":1}',
-  unversioned: '}}',
   // A message.
   accountKeys: '{"accountKeys":',
   lookups: ',"addressTableLookups":[',
@@ -36,7 +37,6 @@ const JSON_WORDS = {
   lookup: '{"accountKey":"',
   readonlyIndexes: '","readonlyIndexes":[',
   writableIndexes: '],"writableIndexes":[',
-  lookupEnd: ']}',
   // A call; the text after the program differs.
   accounts: '{"accounts":[',
   data: '],"data":"',
@@ -63,12 +63,10 @@ const JSON_WORDS = {
   status: '],"status":',
   ok: '{"Ok":null}}',
   failed: '{"Err":',
-  failedEnd: '}}',
   // The calls that an instruction made.
   openArray: '[',
   index: '{"index":',
   innerInstructions: ',"instructions":[',
-  indexEnd: ']}',
   // A token balance.
   accountIndex: '{"accountIndex":',
   mint: ',"mint":"',

@@ -112,18 +112,15 @@ class BlockPrinter extends JsonPrinter {
     if (era.hasMeta) this.#printMeta(transaction, era, withRewards);
     else this.text(words.null);
     this.text(words.message);
-    this.#printMessage(transaction, era.topStackHeight);
+    this.#printMessage(transaction, era);
     this.text(words.ownSignatures);
     this.#printTexts(transaction.signatures, 0, transaction.requiredSignatureCount);
-    if (!era.hasVersionKey) this.text(words.unversioned);
+    if (!era.hasVersionKey) this.text(words.closeObjects);
     else if (version === 'legacy') this.text(words.legacy);
     else this.text(version === 0 ? words.version0 : words.version1);
   }
 
-  #printMessage(
-    transaction: SimulatedTransaction,
-    topStackHeight: EraRules['topStackHeight'],
-  ): void {
+  #printMessage(transaction: SimulatedTransaction, { topStackHeight }: EraRules): void {
     const words = this.#words;
     const { calls, version } = transaction;
     this.text(words.accountKeys);
@@ -165,14 +162,13 @@ class BlockPrinter extends JsonPrinter {
       if (i > 0) this.text(words.comma);
       this.text(words.lookup).text(accountKey);
       this.text(words.readonlyIndexes).numbers(readonlyIndexes);
-      this.text(words.writableIndexes).numbers(writableIndexes).text(words.lookupEnd);
+      this.text(words.writableIndexes).numbers(writableIndexes).text(words.closeArrayInObject);
     }
   }
 
   #printMeta(transaction: SimulatedTransaction, era: EraRules, withRewards: boolean): void {
     const words = this.#words;
-    const { computeUnits, costUnits, fee, log, holdings } = transaction;
-    const { error: cause } = transaction;
+    const { computeUnits, costUnits, fee, log, holdings, error: cause } = transaction;
     const error = cause === null ? words.null : this.pool.passing.add(printError(cause));
     this.text(words.openObject);
     if (era.isModern) {
@@ -191,7 +187,7 @@ class BlockPrinter extends JsonPrinter {
     this.#printHoldings(holdings, 'pre', era);
     this.text(withRewards ? words.noRewards : words.status);
     if (cause === null) this.text(words.ok);
-    else this.text(words.failed).text(error).text(words.failedEnd);
+    else this.text(words.failed).text(error).text(words.closeObjects);
   }
 
   #printLoaded({ keys, keyCount, staticCount, loadedWritableCount }: SimulatedTransaction): void {
@@ -218,7 +214,7 @@ class BlockPrinter extends JsonPrinter {
       isFirst = false;
       this.text(words.index).number(index).text(words.innerInstructions);
       this.#printCalls(inner, withHeights);
-      this.text(words.indexEnd);
+      this.text(words.closeArrayInObject);
     }
     this.text(words.closeArray);
   }

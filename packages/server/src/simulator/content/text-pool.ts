@@ -58,8 +58,6 @@ export class TextPool {
   readonly passing: TextRegion;
   readonly #start: number;
   #end: number;
-  /** Lasting texts that were read, so that each is converted to a JavaScript string only once. */
-  readonly #read = new Map<PooledText, string>();
 
   constructor() {
     this.kernel = loadKernel<PrintExports>('print');
@@ -94,16 +92,6 @@ export class TextPool {
   }
 
   read(text: PooledText): string {
-    if (this.passing.holds(text)) return this.#decode(text);
-    let read = this.#read.get(text);
-    if (read === undefined) {
-      read = this.#decode(text);
-      this.#read.set(text, read);
-    }
-    return read;
-  }
-
-  #decode(text: PooledText): string {
     const start = text + HEADER_BYTES;
     return this.bytes.toString('utf8', start, start + this.byteCount(text));
   }
@@ -124,10 +112,6 @@ export class TextRegion {
     this.#at = this.#start;
     this.#end = this.#start + byteCount;
     this.#isFixed = byteCount > 0;
-  }
-
-  holds(text: PooledText): boolean {
-    return text >= this.#start && text < this.#end;
   }
 
   /** Drops all texts of the region. */

@@ -22,6 +22,7 @@ import {
   STAKED,
   TOKEN_BYTES,
   WRAPPED,
+  wholeUnits,
 } from '../world/tokens.ts';
 import { LAUNCH_COUNT } from '../world/world.ts';
 import type { Scene } from './scene.ts';
@@ -134,7 +135,7 @@ export function takeFromBook(scene: Scene): void {
   const base = world.userToken(user, token);
   const dollars = world.userToken(user, DOLLAR);
   const isBuy = world.amount(dollars) > 1_000_000;
-  const unit = world.wholeToken(token);
+  const unit = wholeUnits(token);
   const budget = Math.floor((world.amount(dollars) / marketPrice(world, market)) * unit);
   const size = Math.floor((isBuy ? budget : world.amount(base)) / random.between(2, 6));
   const offered = world.cell(isBuy ? world.asks + market : world.bids + market);

@@ -62,13 +62,10 @@ export interface TransactionPlan {
   readonly unitPrice: number;
 }
 
-interface ProgramText {
+/** The constant texts of a program's log lines. */
+type ProgramText = Readonly<Record<'success' | 'consumed' | 'failed' | 'returned', PooledText>> & {
   readonly invoke: readonly PooledText[];
-  readonly success: PooledText;
-  readonly consumed: PooledText;
-  readonly failed: PooledText;
-  readonly returned: PooledText;
-}
+};
 
 /** Programs that are built into the node. Their calls print no units. */
 const NATIVE: ReadonlySet<number> = new Set([ID.system, ID.budget, ID.vote, ID.signatureCheck]);
@@ -259,7 +256,7 @@ export class Machine {
 
   /** Records an event by a call of the program to itself. */
   emitByCall(program: number, event: PooledText): void {
-    const refs = [signer(this.world.eventAuthority(program))];
+    const refs = [signer(this.world.eventAuthorities + program)];
     if (this.enter(program, event, refs)) this.leave(EVENT_UNITS);
   }
 
@@ -312,17 +309,14 @@ export class Machine {
     this.keyCount = 0;
   }
 
-  /** The account of a key. */
   accountAt(key: number): number {
     return this.keyIds[key] as number;
   }
 
-  /** The program of a call. */
   programAt(call: number): number {
     return this.callPrograms[call] as number;
   }
 
-  /** The data of a call. */
   dataAt(call: number): PooledText {
     return pooledTextAt(this.callData, call);
   }

@@ -73,7 +73,7 @@ export function swap(vm: Machine, order: Swap): boolean {
     signer(user),
     ...poolRefs(world, pool),
     ...writables(from, to, vaultIn, vaultOut),
-    ...readonlys(...mints, ...mints.map((mint) => world.tokenProgramOf(mint))),
+    ...readonlys(...mints, ...mints.map((mint) => world.programAt(mint))),
     ...feeRefs(world, pool),
     ...tickRefs(world, pool),
   ];
@@ -115,7 +115,7 @@ export function rebalance(vm: Machine, pool: number, targets: readonly number[])
     signer(world.maker),
     ...poolRefs(world, pool),
     ...writables(...own, ...vaults),
-    ...readonlys(ID.token, world.tokenProgramOf(world.mint(sides[0]))),
+    ...readonlys(ID.token, world.programAt(world.mint(sides[0]))),
   ];
   if (!vm.enterNamed(ID.amm, 'Rebalance', data, refs)) return false;
   vaults.forEach((vault, side) => {

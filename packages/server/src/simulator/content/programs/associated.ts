@@ -23,7 +23,7 @@ export interface Association {
 export function createAssociated(vm: Machine, association: Association): boolean {
   const { from, account, owner, mint, isStrict } = association;
   const { world } = vm;
-  const program = world.tokenProgramOf(mint);
+  const program = world.programAt(mint);
   const data = isStrict ? vm.data.open(0).done() : vm.data.open(1).u8(1).done();
   const refs = [
     payer(from),

@@ -46,7 +46,7 @@ export function quoteCoin(
 
 /** Returns the accounts that every instruction names last. */
 function commonRefs(world: World): number[] {
-  const authority = world.eventAuthority(ID.launchpad);
+  const authority = world.eventAuthorities + ID.launchpad;
   return readonlys(ID.system, ID.token, ID.rentSysvar, authority, ID.launchpad);
 }
 

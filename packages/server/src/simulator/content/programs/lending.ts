@@ -9,7 +9,7 @@ import {
   writables,
 } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
-import { DOLLAR, rentOf, STAKED } from '../world/tokens.ts';
+import { DOLLAR, rentOf, STAKED, wholeUnits } from '../world/tokens.ts';
 import type { World } from '../world/world.ts';
 import { HEALTHY, TOO_MUCH_DEBT } from './causes.ts';
 import { discriminator } from './discriminator.ts';
@@ -29,7 +29,7 @@ const LIQUIDATION_SHARE = 0.8;
 
 /** Returns the value of an amount in lamports, by the prices of the oracle. */
 function worth(world: World, token: number, amount: number): number {
-  return (amount / world.wholeToken(token)) * world.price(token);
+  return (amount / wholeUnits(token)) * world.price(token);
 }
 
 export function isUnhealthy(world: World, user: number): boolean {

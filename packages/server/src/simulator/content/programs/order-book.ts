@@ -4,7 +4,7 @@
 import { elementAt } from '../../../base/element-at.ts';
 import { type Machine, readonly, readonlys, signer, writables } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
-import { DOLLAR, MARKETS } from '../world/tokens.ts';
+import { DOLLAR, MARKETS, wholeUnits } from '../world/tokens.ts';
 import type { World } from '../world/world.ts';
 import { BOOK_EMPTY } from './causes.ts';
 import { discriminator, EVENT_CALL } from './discriminator.ts';
@@ -78,11 +78,11 @@ export function take(vm: Machine, { market, user, base, dollars, isBuy, size }: 
     signer(user),
     ...marketRefs(world, market),
     ...writables(base, dollars),
-    ...readonlys(ID.token, world.eventAuthority(ID.orderBook), ID.orderBook),
+    ...readonlys(ID.token, world.eventAuthorities + ID.orderBook, ID.orderBook),
   ];
   if (!vm.enterNamed(ID.orderBook, 'Take', data, refs)) return false;
   const price = Math.round(marketPrice(world, market) * (isBuy ? 1 + SPREAD : 1 - SPREAD));
-  const cost = Math.ceil((size / world.wholeToken(elementAt(MARKETS, market))) * price);
+  const cost = Math.ceil((size / wholeUnits(elementAt(MARKETS, market))) * price);
   const offer = isBuy ? world.asks + market : world.bids + market;
   const wanted = isBuy ? size : cost;
   if (world.cell(offer) < wanted) return vm.leaveFailed(BOOK_EMPTY, REFUSED_UNITS);

@@ -63,7 +63,7 @@ export function route(vm: Machine, plan: Route): boolean {
   const refs = [
     readonly(ID.token),
     signer(user),
-    ...readonlys(world.eventAuthority(ID.router), ID.router),
+    ...readonlys(world.eventAuthorities + ID.router, ID.router),
     ...hopRefs(world, hops),
     ...hops.flatMap(({ pool }) => feeRefs(world, pool)),
   ];

@@ -106,7 +106,7 @@ export function transferChecked(vm: Machine, transfer: Transfer): boolean {
   const data = vm.data.open(10).u8(CHECKED.code).u64(amount).u8(decimals).done();
   const refs = [writable(from), readonly(mint), writable(to), signer(authority)];
   const moreUnits = mint === ID.wrappedCoin ? WRAPPED_MOVE_UNITS : 0;
-  const call = { kind: CHECKED, program: world.tokenProgramOf(mint), data, refs, moreUnits };
+  const call = { kind: CHECKED, program: world.programAt(mint), data, refs, moreUnits };
   return run(vm, call, () => move(vm, transfer));
 }
 
@@ -116,7 +116,7 @@ export function mintTokens(
 ): boolean {
   const data = amountData(vm, MINT_TO, amount);
   const refs = [writable(mint), writable(to), signer(authority)];
-  return run(vm, { kind: MINT_TO, program: vm.world.tokenProgramOf(mint), data, refs }, () => {
+  return run(vm, { kind: MINT_TO, program: vm.world.programAt(mint), data, refs }, () => {
     vm.world.addAmount(mint, amount);
     vm.world.addAmount(to, amount);
   });
@@ -130,7 +130,7 @@ export function burnTokens(
   const mint = world.mintAt(from);
   const data = amountData(vm, BURN, amount);
   const refs = [writable(from), writable(mint), signer(authority)];
-  return run(vm, { kind: BURN, program: world.tokenProgramOf(mint), data, refs }, () => {
+  return run(vm, { kind: BURN, program: world.programAt(mint), data, refs }, () => {
     world.addAmount(from, -amount);
     world.addAmount(mint, -amount);
   });
@@ -174,7 +174,7 @@ export function initializeAccount(vm: Machine, { account, mint, owner }: NewAcco
   const { world } = vm;
   const data = plainData(vm, INITIALIZE);
   const refs = [writable(account), readonly(mint), readonly(owner), readonly(ID.rentSysvar)];
-  return run(vm, { kind: INITIALIZE, program: world.tokenProgramOf(mint), data, refs }, () => {
+  return run(vm, { kind: INITIALIZE, program: world.programAt(mint), data, refs }, () => {
     world.describeToken(account, mint, owner);
     if (mint !== ID.wrappedCoin) return;
     world.addAmount(account, world.lamports(account) - world.rentOfToken(mint));
@@ -184,7 +184,7 @@ export function initializeAccount(vm: Machine, { account, mint, owner }: NewAcco
 export function initializeAccount3(vm: Machine, { account, mint, owner }: NewAccount): boolean {
   const data = vm.data.open(33).u8(INITIALIZE_3.code).key(owner).done();
   const refs = [writable(account), readonly(mint)];
-  return run(vm, { kind: INITIALIZE_3, program: vm.world.tokenProgramOf(mint), data, refs });
+  return run(vm, { kind: INITIALIZE_3, program: vm.world.programAt(mint), data, refs });
 }
 
 export function initializeImmutableOwner(vm: Machine, account: number, program: number): boolean {
@@ -198,7 +198,7 @@ export function initializeImmutableOwner(vm: Machine, account: number, program: 
 export function getAccountDataSize(vm: Machine, mint: number, byteCount: number): boolean {
   const data = vm.data.open(3).u8(DATA_SIZE.code).u8(7).u8(0).done();
   const returned = vm.data.open(8).u64(byteCount).done();
-  const program = vm.world.tokenProgramOf(mint);
+  const program = vm.world.programAt(mint);
   return run(vm, { kind: DATA_SIZE, program, data, refs: [readonly(mint)], returned });
 }
 

@@ -12,6 +12,7 @@ import { Cells } from './cells.ts';
 import { ID, KNOWN_COUNT, PROGRAMS } from './known-addresses.ts';
 import {
   COIN,
+  DECIMALS,
   MARKET_COUNT,
   MARKETS,
   MINT_BYTES,
@@ -21,7 +22,7 @@ import {
   TOKEN_2022_BYTES,
   TOKEN_BYTES,
   TOKEN_COUNT,
-  TOKENS,
+  TOKENS_2022,
   unitsPerCoin,
   wholeUnits,
 } from './tokens.ts';
@@ -273,21 +274,12 @@ class WorldState {
   poolPrice(token: number): number {
     const base = this.amount(this.poolVault(token - 1, 0));
     const quote = this.amount(this.poolVault(token - 1, 1));
-    return Math.round((quote / base) * this.wholeToken(token));
-  }
-
-  /** Returns the smallest units of one whole token. */
-  wholeToken(token: number): number {
-    return wholeUnits(token);
+    return Math.round((quote / base) * wholeUnits(token));
   }
 
   /** Returns the price that the oracle last published for a token. */
   price(token: number): number {
     return this.cell(this.#first.prices + token - 1);
-  }
-
-  eventAuthority(program: number): number {
-    return this.#first.eventAuthorities + program;
   }
 
   /** Returns whether the account has the address that the associated token program derives from its owner and mint. */
@@ -296,10 +288,6 @@ class WorldState {
     return (
       (account >= makerTokens && account < pools) || (account >= userTokens && account < userStakes)
     );
-  }
-
-  tokenProgramOf(mint: number): number {
-    return this.programAt(mint);
   }
 
   rentOfToken(mint: number): number {
@@ -324,16 +312,12 @@ class WorldState {
     this.#describeMint(vastMint, ID.token, 2);
     this.#hold(vastHolder, vastMint, reserve, 0);
     this.cells.values[ID.wrappedCoin] = rentOf(MINT_BYTES);
-    TOKENS.forEach(({ decimals, isToken2022 }, token) => {
+    DECIMALS.forEach((decimals, token) => {
       const mint = this.mint(token);
-      this.#describeMint(mint, isToken2022 ? ID.token2022 : ID.token, decimals);
+      this.#describeMint(mint, TOKENS_2022.has(token) ? ID.token2022 : ID.token, decimals);
       // The market maker's amounts stay below 2^53 for every token.
-      this.#hold(
-        makerTokens + token,
-        mint,
-        maker,
-        MAKER_COINS * Math.min(unitsPerCoin(token), 1e9),
-      );
+      const makerAmount = MAKER_COINS * Math.min(unitsPerCoin(token), 1e9);
+      this.#hold(makerTokens + token, mint, maker, makerAmount);
       for (let bot = 0; bot < BOT_COUNT; bot++) {
         this.#hold(this.botToken(bot, token), mint, bots + bot, token === 0 ? BOT_COINS * COIN : 0);
       }
