@@ -42,7 +42,7 @@ export interface DatasetReader {
 
   /**
    * Resolves to true when this state contains everything that any reader of the dataset has shown before the call, and to
-   * false if that cannot be found out. A dataset with one reader does not have it.
+   * false if that cannot be found out. Only a dataset that several processes share has this method.
    */
   confirm?(): Promise<boolean>;
 

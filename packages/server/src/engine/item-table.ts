@@ -94,7 +94,7 @@ export class ItemTable {
     this.#kernel.release(this.#at);
   }
 
-  /** Writes the addresses of the columns and of the item's candidates in the span. `ranks` has those of each page set. */
+  /** Writes the addresses of the columns and of the item's candidates in the span. `ranks` has the address of each row group's page ranks. */
   bind(
     columns: GroupColumns,
     { ranks, span }: { ranks: readonly number[]; span: TransactionSpan },

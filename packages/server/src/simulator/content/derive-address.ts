@@ -19,8 +19,8 @@ export function deriveAddress(seeds: readonly Uint8Array[], program: Uint8Array)
 }
 
 /**
- * Returns whether the bytes are the y of a point, which is so if x² = (y² - 1) / (d y² + 1) has a root. A quotient has one if the product
- * has.
+ * Returns whether the bytes are the y coordinate of a point of the curve, i.e. whether x² = (y² - 1) / (d y² + 1) has a solution. A
+ * quotient is a square if and only if the product is.
  */
 function isOnCurve(address: Uint8Array): boolean {
   const bigEndian = Buffer.from(address).reverse();
