@@ -1,23 +1,22 @@
 /**
- * Stores every swap of a program, with the tokens that moved in and out of the signer's accounts, in a DuckDB file.
+ * Stores every swap of a program in a DuckDB file, with the tokens that it moved into the pool and out of it.
  *
  *   npm install /tmp/sluice-protocol-0.1.0.tgz /tmp/sluice-client-0.1.0.tgz @duckdb/node-api   (docs/guide/README.md says how to pack them)
  *   SLUICE_URL=http://127.0.0.1:8080/datasets/ledger-beta PROGRAM=… DISCRIMINATOR=0x… node swap-feed.js swaps.duckdb
  *
- * Without PROGRAM it reads the AMM of the demo ledger, whose swaps have the discriminator 0xf8c69e91e17587c8. DISCRIMINATOR is the start
- * of the instruction data (`anchorDiscriminator('swap')` for an Anchor program). Without it every instruction of the program counts. Any
- * DuckDB tool can query the file while this program is stopped.
+ * The default is the AMM of the demo ledger. DISCRIMINATOR is the start of the data of a swap instruction (`anchorDiscriminator('swap')`
+ * for an Anchor program). Any DuckDB tool can query the file while this program is stopped.
  */
 import { DuckDBInstance } from '@duckdb/node-api';
-import { type Block, type CursorState, createClient } from '@sluice/client';
+import { type Block, type CursorState, createClient, decodeBase58, toHex } from '@sluice/client';
 
-const { SLUICE_URL, SLUICE_KEY, PROGRAM, DISCRIMINATOR, FROM_BLOCK = '0', TO_BLOCK } = process.env;
+const { SLUICE_URL, SLUICE_KEY, FROM_BLOCK = '0', TO_BLOCK } = process.env;
+const PROGRAM = process.env['PROGRAM'] ?? '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
+const DISCRIMINATOR = process.env['DISCRIMINATOR'] ?? '0xf8c69e91e17587c8';
 const [file = 'swaps.duckdb'] = process.argv.slice(2);
 
-const client = createClient({
-  url: SLUICE_URL ?? 'http://127.0.0.1:8080/datasets/ledger-beta',
-  ...(SLUICE_KEY === undefined ? {} : { key: SLUICE_KEY }),
-});
+const url = SLUICE_URL ?? 'http://127.0.0.1:8080/datasets/ledger-beta';
+const client = createClient({ url, ...(SLUICE_KEY === undefined ? {} : { key: SLUICE_KEY }) });
 
 const query = {
   fromBlock: Number(FROM_BLOCK),
@@ -25,28 +24,28 @@ const query = {
   fields: {
     block: { timestamp: true },
     transaction: { transactionIndex: true, signatures: true, feePayer: true },
-    instruction: { transactionIndex: true, instructionAddress: true, isCommitted: true },
-    tokenBalance: {
+    instruction: {
       transactionIndex: true,
-      postMint: true,
-      postOwner: true,
-      preAmount: true,
-      postAmount: true,
+      instructionAddress: true,
+      programId: true,
+      accounts: true,
+      data: true,
     },
+    tokenBalance: { transactionIndex: true, account: true, preMint: true, postMint: true },
   },
   instructions: [
     {
-      programId: PROGRAM ?? '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc',
-      ...(DISCRIMINATOR === undefined ? {} : { discriminator: DISCRIMINATOR }),
+      programId: PROGRAM,
+      discriminator: DISCRIMINATOR,
       isCommitted: true,
       transaction: true,
+      innerInstructions: true,
       transactionTokenBalances: true,
     },
   ],
 } as const;
 
-const database = await DuckDBInstance.create(file);
-const db = await database.connect();
+const db = await (await DuckDBInstance.create(file)).connect();
 await db.run(`create table if not exists swap (
   slot bigint, time timestamp, transaction_index integer, address varchar, signature varchar, signer varchar,
   mint_in varchar, amount_in hugeint, mint_out varchar, amount_out hugeint)`);
@@ -57,45 +56,46 @@ async function loadCursor(): Promise<CursorState | undefined> {
   return row === undefined ? undefined : (JSON.parse(String(row[0])) as CursorState);
 }
 
-/** Returns the changes of the signer's token accounts: the largest loss is the token sold, the largest gain the token bought. */
-function findLegs({ tokenBalances }: Block<typeof query>, index: number, signer: string) {
-  const moves = tokenBalances
-    .filter((balance) => balance.transactionIndex === index && balance.postOwner === signer)
-    .map(({ postMint, preAmount, postAmount }) => ({
-      mint: postMint,
-      gained: (postAmount ?? 0n) - (preAmount ?? 0n),
-    }))
-    .sort((a, b) => (a.gained < b.gained ? -1 : 1));
-  const [lost, gained] = [moves[0], moves.at(-1)];
-  return {
-    in: lost !== undefined && lost.gained < 0n ? lost : undefined,
-    out: gained !== undefined && gained.gained > 0n ? gained : undefined,
-  };
+type Instruction = Block<typeof query>['instructions'][number];
+
+/** Returns the token transfers that a swap made itself: the first one into the pool, the last one out of it. */
+function findLegs({ instructions, tokenBalances }: Block<typeof query>, swap: Instruction) {
+  const { transactionIndex, instructionAddress } = swap;
+  const isHere = (one: { transactionIndex: number }) => one.transactionIndex === transactionIndex;
+  const balances = tokenBalances.filter(isHere);
+  const mints = new Map(balances.map((one) => [one.account, one.postMint ?? one.preMint]));
+  const transfers = instructions.filter(isHere).flatMap((one) => {
+    const isCalled = one.instructionAddress.slice(0, -1).join('.') === instructionAddress.join('.');
+    const data = decodeBase58(one.data);
+    // 3 is Transfer and 12 is TransferChecked, in SPL Token and in Token-2022. The amount follows.
+    if (!isCalled || one.accounts.length < 3 || (data[0] !== 3 && data[0] !== 12)) return [];
+    const amount = String(Buffer.from(data).readBigUInt64LE(1));
+    return [{ mint: mints.get(one.accounts[0] ?? '') ?? null, amount }];
+  });
+  const none = { mint: null, amount: null };
+  return { sold: transfers[0] ?? none, bought: transfers.at(-1) ?? none };
 }
 
 async function storeSwaps(block: Block<typeof query>): Promise<void> {
   const transactions = new Map(block.transactions.map((one) => [one.transactionIndex, one]));
-  for (const { transactionIndex, instructionAddress } of block.instructions) {
+  for (const swap of block.instructions) {
+    const { transactionIndex, instructionAddress, programId, data } = swap;
     const transaction = transactions.get(transactionIndex);
-    if (transaction === undefined) continue;
-    const legs = findLegs(block, transactionIndex, transaction.feePayer);
-    const insert = await db.prepare(
+    const isSwap = programId === PROGRAM && toHex(decodeBase58(data)).startsWith(DISCRIMINATOR);
+    if (!isSwap || transaction === undefined) continue;
+    const { sold, bought } = findLegs(block, swap);
+    await db.run(
       `insert into swap values ($1, to_timestamp($2::bigint), $3, $4, $5, $6, $7, $8::hugeint, $9, $10::hugeint)`,
+      [
+        block.header.number,
+        block.header.timestamp === null ? null : String(block.header.timestamp),
+        transactionIndex,
+        instructionAddress.join('.'),
+        transaction.signatures[0] ?? null,
+        transaction.feePayer,
+        ...[sold.mint, sold.amount, bought.mint, bought.amount],
+      ],
     );
-    const text = (value: string | null | undefined) => value ?? null;
-    insert.bind([
-      block.header.number,
-      block.header.timestamp === null ? null : String(block.header.timestamp),
-      transactionIndex,
-      instructionAddress.join('.'),
-      text(transaction.signatures[0]),
-      transaction.feePayer,
-      text(legs.in?.mint),
-      legs.in === undefined ? null : String(-legs.in.gained),
-      text(legs.out?.mint),
-      legs.out === undefined ? null : String(legs.out.gained),
-    ]);
-    await insert.run();
   }
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, test } from 'vitest';
+import { decodeBase58 } from '../../packages/client/src/base58.ts';
 import { createClient } from '../../packages/client/src/client.ts';
 import { StormWorld } from '../client/storm-world.ts';
 import { repositoryRoot } from '../repository-files.ts';
@@ -21,6 +22,8 @@ const toBlock = 220;
 /** Forks end this many slots before the last slot, so that the last block read is final. */
 const calmSlots = 60;
 const slotMs = 400;
+const amm = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
+const swapStart = '0xf8c69e91e17587c8';
 const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
 test('limit: each example is shorter than 120 lines', () => {
@@ -39,19 +42,52 @@ interface Call {
   readonly instructionAddress: readonly number[];
 }
 
-async function readCalls(url: string, d1?: readonly string[]): Promise<string[]> {
-  const item = { programId: tokenProgram, isCommitted: true, ...(d1 === undefined ? {} : { d1 }) };
+async function readTransfers(url: string): Promise<string[]> {
   const query = {
     fromBlock: firstSlot,
     toBlock,
     fields: { instruction: { transactionIndex: true, instructionAddress: true } },
-    instructions: [item],
+    instructions: [{ programId: tokenProgram, isCommitted: true, d1: ['0x03', '0x0c'] }],
   } as const;
   const calls: string[] = [];
   for await (const batch of createClient({ url }).stream(query, { finalized: true })) {
     if (batch.kind === 'blocks') for (const block of batch.blocks) calls.push(...namesOf(block));
   }
   return calls;
+}
+
+/**
+ * Returns the swaps of the AMM with their tokens, from the arguments and the accounts of the instructions: the amount
+ * sold, and the mints of the user's two token accounts.
+ */
+async function readAmmSwaps(url: string): Promise<string[]> {
+  const query = {
+    fromBlock: firstSlot,
+    toBlock,
+    fields: {
+      instruction: { transactionIndex: true, instructionAddress: true, accounts: true, data: true },
+      tokenBalance: { transactionIndex: true, account: true, preMint: true, postMint: true },
+    },
+    instructions: [
+      { programId: amm, d8: swapStart, isCommitted: true, transactionTokenBalances: true },
+    ],
+  } as const;
+  const swaps: string[] = [];
+  for await (const batch of createClient({ url }).stream(query, { finalized: true })) {
+    if (batch.kind === 'rollback') continue;
+    for (const block of batch.blocks) {
+      const names = namesOf(block);
+      for (const [i, { transactionIndex, accounts, data }] of block.instructions.entries()) {
+        const mintOf = (account: string | undefined) =>
+          block.tokenBalances
+            .filter((one) => one.transactionIndex === transactionIndex && one.account === account)
+            .map(({ preMint, postMint }) => postMint ?? preMint)[0];
+        const sold = Buffer.from(decodeBase58(data)).readBigUInt64LE(8);
+        swaps.push(`${names[i]} ${sold} ${mintOf(accounts[5])} ${mintOf(accounts[6])}`);
+      }
+    }
+  }
+  return swaps;
 }
 
 function namesOf(block: { header: { number: number }; instructions: readonly Call[] }): string[] {
@@ -64,12 +100,14 @@ function namesOf(block: { header: { number: number }; instructions: readonly Cal
 async function readSwaps(file: string): Promise<string[]> {
   const db = await (await DuckDBInstance.create(file)).connect();
   const rows = await db.runAndReadAll(
-    'select slot, transaction_index, address, signature, amount_in from swap order by rowid',
+    'select slot, transaction_index, address, amount_in, mint_in, mint_out, amount_out, signature from swap order by rowid',
   );
   db.closeSync();
-  const swaps = rows.getRows();
-  expect(swaps.every((row) => String(row[3]).length > 60)).toBe(true);
-  return swaps.map((row) => `${row[0]}/${row[1]}/${row[2]}`);
+  return rows.getRows().map(([slot, index, address, sold, mintIn, mintOut, bought, signature]) => {
+    expect(String(signature).length).toBeGreaterThan(60);
+    expect(Number(bought)).toBeGreaterThan(0);
+    return `${slot}/${index}/${address} ${sold} ${mintIn} ${mintOut}`;
+  });
 }
 
 /** The records of a page that follows the rules in the first lines of the example. */
@@ -114,7 +152,7 @@ test(`behavior: balances, swaps and a page equal the chain after forks, kills an
   const tables = databases.map(
     ({ url }) => new ExampleProcess('token-balances', { ...source, DATABASE_URL: url }),
   );
-  const swaps = new ExampleProcess('swap-feed', { ...source, PROGRAM: tokenProgram }, [file]);
+  const swaps = new ExampleProcess('swap-feed', source, [file]);
   const relay = new ExampleProcess('browser-relay', { ...source, PORT: '0' });
   const all = [...tables, swaps, relay];
   const stop = new AbortController();
@@ -158,10 +196,10 @@ test(`behavior: balances, swaps and a page equal the chain after forks, kills an
     await following;
     for (const database of databases)
       await expectBalances(world.directUrl, database, { first: firstSlot, last: toBlock });
-    const expected = await readCalls(world.directUrl);
+    const expected = await readAmmSwaps(world.directUrl);
     expect(expected.length).toBeGreaterThan(50);
     expect(await readSwaps(file)).toEqual(expected);
-    const transfers = await readCalls(world.directUrl, ['0x03', '0x0c']);
+    const transfers = await readTransfers(world.directUrl);
     const shown = () =>
       page.blocks.filter(({ header }) => header.number <= toBlock).flatMap(namesOf);
     while ((page.blocks.at(-1)?.header.number ?? 0) <= toBlock) {
