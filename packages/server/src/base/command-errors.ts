@@ -43,7 +43,7 @@ export const COMMAND_ERRORS = {
     text: 'the service refused the request; if it requires a key, set SLUICE_KEY',
   },
   'service-dataset-missing': {
-    text: 'the service of SLUICE_URL does not respond, or has no such dataset; sluice status lists its datasets',
+    text: 'the service of SLUICE_URL has no such dataset; name one of those that were found',
   },
 
   // The configuration. Every error names the key and the line, and shows no secret.

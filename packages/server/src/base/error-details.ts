@@ -33,7 +33,11 @@ export interface ErrorDetails {
     readonly code?: string;
     readonly message?: string;
   };
-  'service-dataset-missing': { readonly dataset: string; readonly url: string };
+  'service-dataset-missing': {
+    readonly dataset: string;
+    readonly url: string;
+    readonly found: string;
+  };
 
   // The configuration.
   'config-not-yaml': { readonly line: number; readonly column: number; readonly fault: string };

@@ -195,7 +195,7 @@ describe('from a data folder', () => {
     const several = await runMain(['query', '--data', at('two')]);
     expect(several.err).toContain('found a b) [cli-dataset-ambiguous]');
     vi.stubEnv('SLUICE_URL', nowhere);
-    expect((await runMain(['query', 'mine'])).err).toContain('[service-dataset-missing]');
+    expect((await runMain(['query', 'mine'])).err).toContain('[service-unreachable]');
   });
 });
 
@@ -225,6 +225,14 @@ describe('from a running service', () => {
       100, 101, 102, 103, 106, 107, 108, 109, 110,
     ]);
     expect(slots((await runMain(['query', '--finalized'])).out)).toEqual([100, 101, 102, 103]);
+  });
+
+  test('error: service-dataset-missing lists the datasets of the service', async () => {
+    const { code, err } = await runMain(['query', 'other']);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('found ledger-test) [service-dataset-missing]'),
+    ]);
   });
 
   test('behavior: --follow continues with new blocks across a fork, and the file has only blocks of the chain', async () => {

@@ -424,6 +424,8 @@ describe('sluice explain', () => {
     expect(query.err).toContain('[query-key-unknown]');
     const missing = await ask({ fromBlock: 0 }, at('missing'));
     expect(missing.err).toContain('[file-unreadable]');
+    const unknown = await ask({ fromBlock: 0 }, 'nothing');
+    expect(unknown.err).toContain('(dataset nothing, folder ./data) [cli-dataset-missing]');
     const noQuery = await run('explain', '--query', at('missing'), at('all.segment'));
     expect(noQuery.err).toContain(
       `path ${at('missing')}, reason no such file or directory) [cli-file-unreadable]`,

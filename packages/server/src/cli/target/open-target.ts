@@ -61,8 +61,11 @@ export async function openTarget(
   const base = (env.SLUICE_URL || urlDefault).replace(/\/+$/, '');
   const served = await findServed(target, { base, key });
   if (served !== undefined) return served;
-  if (env.SLUICE_URL)
-    throw new CodedError('service-dataset-missing', { dataset: target ?? '', url: base });
+  if (env.SLUICE_URL) {
+    const names = await listServed({ base, key });
+    const found = names.length === 0 ? 'none' : names.join(' ');
+    throw new CodedError('service-dataset-missing', { dataset: target ?? '', url: base, found });
+  }
   return openFolder(target, folderDefault, base);
 }
 
