@@ -10,7 +10,7 @@ import { type Config, type DatasetConfig, ORIGIN_EXPECTED } from './config-schem
 import { type ConfigTree, pathBelow } from './config-tree.ts';
 import { datasetFolder } from './dataset-folder.ts';
 import { parseRetention } from './parse-retention.ts';
-import { findSourceFaults } from './source-schemas.ts';
+import { findSourceFaults, LOCAL_KINDS } from './source-schemas.ts';
 
 export function checkConfig(config: Config, tree: ConfigTree): readonly CodedError[] {
   const checker = new ConfigChecker(config, tree);
@@ -143,7 +143,7 @@ class ConfigChecker {
       this.#refuse('feed', 'a store, which the feed requires');
     if (feed === undefined && role !== 'both') this.#refuseUseless('', ['role'], 'feed');
     this.#config.datasets.forEach(({ sources }, i) => {
-      const isShareable = sources.every(({ kind }) => kind === 'rpc' || kind === 'portal');
+      const isShareable = sources.every(({ kind }) => !LOCAL_KINDS.has(kind));
       const key = `${pathBelow('datasets', i)}.sources`;
       if (feed !== undefined && !isShareable) {
         this.#refuse(key, 'sources of kind rpc or portal, which every writer can reach');

@@ -118,6 +118,10 @@ const filesSource = Type.Object(
 export const sourceSchema = Type.Union([rpcSource, portalSource, simulatorSource, filesSource]);
 
 export type SourceConfig = Static<typeof sourceSchema>;
+
+/** The kinds of which each machine would have sources of its own, so that several machines cannot share a dataset. */
+export const LOCAL_KINDS: ReadonlySet<SourceConfig['kind']> = new Set(['simulator', 'files']);
+
 export type RpcSourceConfig = Static<typeof rpcSource>;
 export type SimulatorSourceConfig = Static<typeof simulatorSource>;
 

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import * as zlib from 'node:zlib';
-import { assert } from '../../base/assert.ts';
+import { assert, unreachable } from '../../base/assert.ts';
 import { combineCrc } from '../../base/combine-crc.ts';
 import type { DeflatedPart, LinePiece } from '../../stream/line-piece.ts';
 import type { Encoding } from '../negotiate-encoding.ts';
@@ -24,12 +24,14 @@ export function createLineEncoder(encoding: Encoding): LineEncoder {
       return new GzipEncoder();
     case 'zstd':
       return createZstdEncoder();
-    default:
+    case 'identity':
       return {
         isReady: () => true,
         encode: (piece) => piece.parts,
         end: () => Promise.resolve(nothing),
       };
+    default:
+      return unreachable(encoding);
   }
 }
 
