@@ -49,7 +49,7 @@ export async function startNode(
   const rpc = { chain, view, faults, blocks };
   const subscriptions = new Subscriptions({ limits }, rpc);
   const servers = {
-    rpc: createNodeServer({ limits }, { ...rpc, clock }),
+    rpc: createNodeServer({ ...rpc, clock, limits }),
     ws: createSocketOnlyServer(),
     control: createControlServer({ faults, time, view, slotMs }),
   };
@@ -106,9 +106,9 @@ async function listenAll(
   const host = options.host ?? '127.0.0.1';
   const name = host.includes(':') ? `[${host}]` : host;
   try {
-    const port = await listen(servers.rpc, { host, port: options.port ?? 0 });
-    const wsPort = await listen(servers.ws, { host, port: options.wsPort ?? 0 });
-    const controlPort = await listen(servers.control, { host, port: options.controlPort ?? 0 });
+    const port = await listen(servers.rpc, host, options.port);
+    const wsPort = await listen(servers.ws, host, options.wsPort);
+    const controlPort = await listen(servers.control, host, options.controlPort);
     return {
       rpcUrl: `http://${name}:${port}`,
       wsUrl: `ws://${name}:${wsPort}`,

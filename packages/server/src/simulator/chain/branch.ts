@@ -21,14 +21,12 @@ export interface BlockPlace {
   readonly branch: number;
 }
 
+export type NewPlace = BlockPlace & { readonly height: number };
+
 /** The methods of the final chain that a branch uses. */
 export interface Trunk extends Branch {
   height(slot: number): number;
-  build(
-    place: BlockPlace & { readonly height: number },
-    parent: BlockPlace,
-    line: Branch,
-  ): ChainBlock;
+  build(place: NewPlace, parent: BlockPlace, line: Branch): ChainBlock;
 }
 
 export interface BranchShape {

@@ -128,13 +128,8 @@ export class ChainCell {
       if (slot >= this.last) return undefined;
       slots.push(slot);
     }
-    return {
-      ancestor,
-      branch: ancestor + 1,
-      slots,
-      decidedBy: this.nextBlock(slot + 1),
-      lowersHead,
-    };
+    const decidedBy = this.nextBlock(slot + 1);
+    return { ancestor, branch: ancestor + 1, slots, decidedBy, lowersHead };
   }
 }
 

@@ -3,7 +3,7 @@ import { encodeBase58 } from '../../base/base58.ts';
 import { elementAt } from '../../base/element-at.ts';
 import { Random } from '../../base/random.ts';
 import { type BlockHash, toBlockHash, toSlot } from '../../ledger/primitives.ts';
-import { type BlockPlace, type Branch, SideBranch, type Trunk } from './branch.ts';
+import { type BlockPlace, type Branch, type NewPlace, SideBranch, type Trunk } from './branch.ts';
 import type { ChainBlock } from './chain-block.ts';
 import { ChainCell, cellSlots, type Fork } from './chain-cell.ts';
 import { type ChainOptions, parseChainOptions } from './chain-options.ts';
@@ -20,6 +20,7 @@ const finalityStepSlots = 4;
 const finalityStepSplitProbability = 0.25;
 // A request covers at most 500,000 slots, which are fewer cells than this.
 const cellCountMax = 64;
+const hashCountMax = 64;
 const unknownHash = toBlockHash('1'.repeat(32));
 
 /** Part of every hash. It must change whenever the content of blocks changes, so that new blocks are not taken for old ones. */
@@ -56,6 +57,8 @@ export class SimulatedChain implements Trunk {
   /** The source of all random choices of this chain. */
   readonly random: Random;
   readonly #cells = new Map<number, ChainCell>();
+  /** The hashes of the newest blocks that were built. Their children name them too. */
+  readonly #hashes = new Map<string, BlockHash>();
 
   constructor(options: Partial<ChainOptions>) {
     this.options = parseChainOptions(options);
@@ -67,11 +70,8 @@ export class SimulatedChain implements Trunk {
   blockAt(slot: number): ChainBlock | undefined {
     if (!this.hasBlock(slot)) return undefined;
     const parentSlot = slot === 0 ? 0 : this.previousBlock(slot - 1);
-    return this.build(
-      { slot, branch: 0, height: this.height(slot) },
-      { slot: parentSlot, branch: 0 },
-      this,
-    );
+    const place = { slot, branch: 0, height: this.height(slot) };
+    return this.build(place, { slot: parentSlot, branch: 0 }, this);
   }
 
   hasBlock(slot: number): boolean {
@@ -108,14 +108,12 @@ export class SimulatedChain implements Trunk {
     const branch =
       contest !== undefined && ms < this.#lostAtMs(contest) ? new SideBranch(this, contest) : this;
     const confirmedSlot = this.#confirmedSlot(reached, contest, branch);
+    const finalLimit = branch === this ? confirmedSlot : contest?.ancestor;
     const processedBranch = this.#processedBranch(processed);
     return {
       processedSlot: processedBranch.previousBlock(processed),
       confirmedSlot,
-      finalizedSlot: this.#finalizedSlot(
-        reached,
-        branch === this ? confirmedSlot : contest?.ancestor,
-      ),
+      finalizedSlot: this.#finalizedSlot(reached, finalLimit),
       branch,
       processedBranch,
     };
@@ -143,18 +141,13 @@ export class SimulatedChain implements Trunk {
     return hashName([LEDGER_VERSION, this.options.seed, ...name]);
   }
 
-  build(
-    place: BlockPlace & { readonly height: number },
-    parent: BlockPlace,
-    line: Branch,
-  ): ChainBlock {
-    const { slot, branch, height } = place;
+  build({ slot, branch, height }: NewPlace, parent: BlockPlace, line: Branch): ChainBlock {
     return {
       slot: toSlot(slot),
       branch,
       parentSlot: toSlot(parent.slot),
-      blockhash: this.hash(branch, slot),
-      previousBlockhash: slot === 0 ? unknownHash : this.hash(parent.branch, parent.slot),
+      blockhash: this.#blockhash(branch, slot),
+      previousBlockhash: slot === 0 ? unknownHash : this.#blockhash(parent.branch, parent.slot),
       height,
       blockTime: this.blockTime(slot),
       parent: () => (slot === 0 ? undefined : line.blockAt(parent.slot)),
@@ -166,6 +159,16 @@ export class SimulatedChain implements Trunk {
     const { startSlot, startSeconds, slotMs } = this.options;
     const seconds = (at: number) => Math.floor((at * slotMs) / 1000);
     return startSeconds - seconds(startSlot) + seconds(slot);
+  }
+
+  #blockhash(branch: number, slot: number): BlockHash {
+    const key = `${branch}/${slot}`;
+    const known = this.#hashes.get(key);
+    if (known !== undefined) return known;
+    if (this.#hashes.size >= hashCountMax) this.#hashes.clear();
+    const hash = this.hash(branch, slot);
+    this.#hashes.set(key, hash);
+    return hash;
   }
 
   #confirmedSlot(reached: number, contest: Fork | undefined, branch: Branch): number {

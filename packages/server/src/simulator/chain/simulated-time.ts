@@ -3,33 +3,25 @@ import type { Clock } from '../../base/clock.ts';
 // A timer of the platform overflows beyond 2^31 ms, so a longer wait consists of several timers.
 const sleepMsMax = 60_000;
 
-export interface SimulatedTimeOptions {
-  /** The time of the ledger at the start, in milliseconds. */
-  readonly startMs: number;
-  /** Ledger milliseconds per millisecond of the clock. */
-  readonly speed: number;
-  /** Whether the time starts paused. Then only `advance` changes it. */
-  readonly paused: boolean;
-}
-
 /** The ledger's time, which runs at its own speed and can be paused and advanced. */
 export class SimulatedTime {
   readonly #clock: Clock;
-  readonly #speed: number;
+  /** Milliseconds of the ledger per millisecond of the clock. */
+  readonly speed: number;
   #baseMs: number;
   /** The time of the clock at which the time of the ledger was `#baseMs`; undefined while paused. */
   #since: number | undefined;
   readonly #wakers = new Set<() => void>();
 
-  constructor(options: SimulatedTimeOptions, modules: { clock: Clock }) {
+  /** With `paused`, only `advance` changes the time. */
+  constructor(
+    options: { readonly startMs: number; readonly speed: number; readonly paused: boolean },
+    modules: { clock: Clock },
+  ) {
     this.#clock = modules.clock;
-    this.#speed = options.speed;
+    this.speed = options.speed;
     this.#baseMs = options.startMs;
     this.#since = options.paused ? undefined : this.#clock.nowMs();
-  }
-
-  get speed(): number {
-    return this.#speed;
   }
 
   get paused(): boolean {
@@ -38,7 +30,7 @@ export class SimulatedTime {
 
   nowMs(): number {
     if (this.#since === undefined) return this.#baseMs;
-    return this.#baseMs + (this.#clock.nowMs() - this.#since) * this.#speed;
+    return this.#baseMs + (this.#clock.nowMs() - this.#since) * this.speed;
   }
 
   pause(): void {
@@ -75,7 +67,7 @@ export class SimulatedTime {
 
   #sleepMs(ms: number): number {
     if (this.#since === undefined) return sleepMsMax;
-    return Math.min(sleepMsMax, Math.max(0, Math.ceil((ms - this.nowMs()) / this.#speed)));
+    return Math.min(sleepMsMax, Math.max(0, Math.ceil((ms - this.nowMs()) / this.speed)));
   }
 
   /** Wakes all waiters, so that they check their condition again. */

@@ -34,9 +34,8 @@ export class AddressBook {
   readonly #cast = Random.fromSeed(CAST_SEED).fork('cast');
   readonly #texts: Int32Array;
   readonly #tables = new Map<number, PooledText>();
-  #window = -1;
-
   readonly #derivesAll: boolean;
+  #window = -1;
 
   /**
    * The token accounts of the cast have the addresses that the associated token program derives. Deriving is the most expensive part of a

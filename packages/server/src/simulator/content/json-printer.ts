@@ -61,7 +61,7 @@ export class JsonPrinter {
 
   /** Prints a whole number from 0 to 2^28 - 1. */
   number(value: number): this {
-    return this.#order((value << CODE_BITS) | NUMBER);
+    return this.#order(ORDER.number(value));
   }
 
   /** Prints numbers with commas between them. */
@@ -128,10 +128,8 @@ export class JsonPrinter {
   /** Returns the number of bytes that were printed since `begin`. */
   position(): number {
     this.flush();
-    return this.#aside.reduce(
-      (sum, piece) => sum + piece.length,
-      this.#outputAt - this.#outputStart,
-    );
+    const unmoved = this.#outputAt - this.#outputStart;
+    return this.#aside.reduce((sum, piece) => sum + piece.length, unmoved);
   }
 
   /**
@@ -152,7 +150,6 @@ export class JsonPrinter {
     return this;
   }
 
-  /** Appends an order of two words. */
   #orderTwo(first: number, second: number): this {
     if (this.#at + 2 > this.#end) this.flush();
     const { words } = this.pool;

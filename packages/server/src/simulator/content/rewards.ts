@@ -46,24 +46,25 @@ function listPayments(options: ContentOptions, { slot, parentSlot }: ChainBlock)
   return payments;
 }
 
+/** Pays a reward to an account of the world and returns its record. */
+export type Pay = (
+  account: number,
+  lamports: number,
+  kind: { readonly rewardType: string; readonly commission?: number },
+) => SimulatedReward;
+
 /** Pays the vote accounts of the block's slots, before its transactions. */
 export function payVoters(
   options: ContentOptions,
   block: ChainBlock,
-  { world, addressOf }: { world: World; addressOf: (account: number) => string },
+  { world, pay }: { world: World; pay: Pay },
 ): SimulatedReward[] {
   const rewards: SimulatedReward[] = [];
   for (const { offset } of listPayments(options, block)) {
     for (let i = offset; i < world.validatorCount; i += payingSlots(options)) {
-      const account = world.voteAccounts + i;
-      world.addLamports(account, VOTING_LAMPORTS);
-      rewards.push({
-        pubkey: addressOf(account),
-        lamports: String(VOTING_LAMPORTS),
-        postBalance: String(world.lamports(account)),
-        rewardType: 'Voting',
-        commission: elementAt(COMMISSIONS, i % COMMISSIONS.length),
-      });
+      const commission = elementAt(COMMISSIONS, i % COMMISSIONS.length);
+      const kind = { rewardType: 'Voting', commission };
+      rewards.push(pay(world.voteAccounts + i, VOTING_LAMPORTS, kind));
     }
   }
   return rewards;

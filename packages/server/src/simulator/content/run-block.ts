@@ -15,7 +15,7 @@ import {
 } from './machine/build-transaction.ts';
 import type { Machine } from './machine/machine.ts';
 import { vote } from './programs/native.ts';
-import { leaderOf, payVoters } from './rewards.ts';
+import { leaderOf, type Pay, payVoters } from './rewards.ts';
 import type { SimulatedReward, SimulatedTransaction } from './simulated-block.ts';
 import { ID } from './world/known-addresses.ts';
 import { VALIDATOR_STEP, type World } from './world/world.ts';
@@ -80,8 +80,7 @@ export class BlockRunner {
     this.#visit = visit;
     this.#machine.log.isMuted = visit === null;
     this.#hashes = [...place.hashes, block.previousBlockhash];
-    const addressOf = (account: number) => this.#addressOf(account);
-    const voters = payVoters(this.#options, block, { world: this.#world, addressOf });
+    const voters = payVoters(this.#options, block, { world: this.#world, pay: this.#pay });
     const isEnding = place.slotsLeft <= this.#countEndingSlots(place.windowSlots);
     for (const validator of this.#drawOrder(random)) {
       const own = random.fork(this.#index);
@@ -90,7 +89,11 @@ export class BlockRunner {
     }
     const leader = leaderOf(this.#world, block.slot);
     const paidOut = place.isLast ? this.#settle(random, block.slot, leader) : 0;
-    return [...this.#payRewards(leader, paidOut), ...voters];
+    const rewards = [this.#pay(leader, Math.floor(this.#fees / 2), { rewardType: 'Fee' })];
+    // The foundation's stake earns the amount that it paid out.
+    const { foundationStake } = this.#world;
+    if (paidOut > 0) rewards.push(this.#pay(foundationStake, paidOut, { rewardType: 'Staking' }));
+    return [...rewards, ...voters];
   }
 
   /** Returns the transactions of the block in order: the validator of a vote, otherwise `NO_VOTE`. */
@@ -198,23 +201,11 @@ export class BlockRunner {
     else if (this.#era.losesLogs && random.chance(LOST_LOG_RATE)) log.drop();
   }
 
-  #addressOf(account: number): string {
+  readonly #pay: Pay = (account, lamports, { rewardType, commission = null }) => {
     const { book, pool } = this.#machine;
-    return pool.read(book.address(account));
-  }
-
-  /** Returns the rewards. The foundation's stake earns the amount that it paid out. */
-  #payRewards(leader: number, paidOut: number): SimulatedReward[] {
-    const world = this.#world;
-    const pay = (account: number, lamports: number, rewardType: string): SimulatedReward => {
-      world.addLamports(account, lamports);
-      const postBalance = String(world.lamports(account));
-      const pubkey = this.#addressOf(account);
-      return { pubkey, lamports: String(lamports), postBalance, rewardType, commission: null };
-    };
-    return [
-      pay(leader, Math.floor(this.#fees / 2), 'Fee'),
-      ...(paidOut > 0 ? [pay(world.foundationStake, paidOut, 'Staking')] : []),
-    ];
-  }
+    this.#world.addLamports(account, lamports);
+    const postBalance = String(this.#world.lamports(account));
+    const pubkey = pool.read(book.address(account));
+    return { pubkey, lamports: String(lamports), postBalance, rewardType, commission };
+  };
 }

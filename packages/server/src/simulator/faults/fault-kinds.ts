@@ -13,18 +13,16 @@ export type FaultPlace = 'wire' | 'call' | 'batch' | 'block' | 'chain' | 'socket
 
 /** A parameter without a default is required unless it is optional. */
 export type ParameterSpec = { readonly isOptional?: boolean } & (
-  | IntegerSpec
+  | {
+      readonly type: 'integer';
+      readonly min: number;
+      readonly max: number;
+      readonly default?: number;
+    }
   | { readonly type: 'choice'; readonly values: readonly string[]; readonly default?: string }
   | { readonly type: 'text'; readonly lengthMax: number; readonly default?: string }
   | { readonly type: 'share'; readonly default?: number }
 );
-
-interface IntegerSpec {
-  readonly type: 'integer';
-  readonly min: number;
-  readonly max: number;
-  readonly default?: number;
-}
 
 const SCOPE_KEYS = ['fromSlot', 'toSlot', 'methods', 'times', 'probability'] as const;
 export type ScopeKey = (typeof SCOPE_KEYS)[number];
@@ -47,7 +45,7 @@ const scopeByPlace: Readonly<Record<FaultPlace, readonly ScopeKey[]>> = {
   socket: SCOPE_KEYS,
 };
 
-function integer(min: number, max: number, preset?: number): IntegerSpec {
+function integer(min: number, max: number, preset?: number): ParameterSpec {
   return { type: 'integer', min, max, ...(preset === undefined ? {} : { default: preset }) };
 }
 /** The allowed values of these keys, except `methods`. */

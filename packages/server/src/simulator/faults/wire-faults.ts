@@ -12,10 +12,9 @@ export class WireFaults {
   constructor(faults: Faults, request: RpcRequest) {
     this.#faults = faults;
     const items = request.kind === 'batch' ? request.items : [request.item];
-    const subjects = items.map((item) =>
+    this.#subjects = items.map((item) =>
       'failure' in item ? {} : { method: item.method, slot: slotOfCall(item) },
     );
-    this.#subjects = subjects;
   }
 
   take(kind: FaultKind): Fault | undefined {

@@ -40,10 +40,7 @@ async function answer(request: IncomingMessage, modules: ControlModules): Promis
     case 'GET /faults':
       return { status: 200, body: modules.faults.list().map(describeFault) };
     case 'POST /faults':
-      return {
-        status: 201,
-        body: describeFault(modules.faults.set(await readJson(request))),
-      };
+      return { status: 201, body: describeFault(modules.faults.set(await readJson(request))) };
     case 'DELETE /faults':
       return { status: 200, body: { cleared: clearFaults(modules.faults, url, id) } };
     case 'GET /time':

@@ -2,14 +2,8 @@ import type { Server } from 'node:http';
 import { CodedError } from '../../base/errors.ts';
 import { listeningPort } from '../../base/listening-port.ts';
 
-export interface Address {
-  readonly host: string;
-  /** 0 for any free port. */
-  readonly port: number;
-}
-
-/** Binds a server and returns its port. */
-export function listen(server: Server, { host, port }: Address): Promise<number> {
+/** Binds a server to a port, or with port 0 to any free one, and returns the port. */
+export function listen(server: Server, host: string, port = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => {
       const detail = { host, port, reason: error.code ?? error.message };

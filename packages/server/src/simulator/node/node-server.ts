@@ -16,21 +16,19 @@ import { parseRpcRequest, type RpcRequest } from './rpc-request.ts';
 const gzipAsync = promisify(gzip);
 const gzipLevel = 1;
 
-export interface NodeServerModules extends RpcModules {
+interface NodeServerModules extends RpcModules {
   readonly clock: Clock;
+  readonly limits: NodeLimits;
 }
 
 /** Creates the server for a node's JSON-RPC over HTTP POST, at any path. */
-export function createNodeServer(
-  options: { limits: NodeLimits },
-  modules: NodeServerModules,
-): Server {
+export function createNodeServer(modules: NodeServerModules): Server {
   const server = createServer((request, response) => {
-    new Exchange(request, response, { ...modules, limits: options.limits })
+    new Exchange(request, response, modules)
       .run()
       .catch((error: unknown) => endBroken(response, error));
   });
-  server.maxConnections = options.limits.connectionCountMax;
+  server.maxConnections = modules.limits.connectionCountMax;
   return server;
 }
 
@@ -48,13 +46,9 @@ function endBroken(response: ServerResponse, error: unknown): void {
 class Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #modules: NodeServerModules & { readonly limits: NodeLimits };
+  readonly #modules: NodeServerModules;
 
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    modules: NodeServerModules & { readonly limits: NodeLimits },
-  ) {
+  constructor(request: IncomingMessage, response: ServerResponse, modules: NodeServerModules) {
     this.#request = request;
     this.#response = response;
     this.#modules = modules;
@@ -101,9 +95,8 @@ class Exchange {
   }
 
   get #wantsGzip(): boolean {
-    return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(
-      String(this.#request.headers['accept-encoding'] ?? ''),
-    );
+    const accepted = String(this.#request.headers['accept-encoding'] ?? '');
+    return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(accepted);
   }
 
   async #sendWhole(pieces: readonly (Uint8Array | string)[]): Promise<void> {
@@ -151,16 +144,14 @@ class Exchange {
   }
 }
 
+/** The bytes of a block are several megabytes, so they are not copied. */
 function* toBuffers(pieces: Iterable<Uint8Array | string>): Generator<Buffer> {
-  for (const piece of pieces) yield toBuffer(piece);
+  for (const piece of pieces) {
+    if (typeof piece === 'string') yield Buffer.from(piece);
+    else yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+  }
 }
 
 function joinPieces(pieces: Iterable<Uint8Array | string>): Buffer {
   return Buffer.concat([...toBuffers(pieces)]);
-}
-
-/** The bytes of a block are several megabytes, so they are not copied. */
-function toBuffer(piece: Uint8Array | string): Buffer {
-  if (typeof piece === 'string') return Buffer.from(piece);
-  return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
 }

@@ -8,35 +8,31 @@ export interface NodeState extends ChainState {
   readonly firstAvailableSlot: number;
 }
 
-export interface NodeViewOptions {
-  /** How many slots this node is behind the others. */
-  readonly lagSlots: number;
-}
-
 // Branches of faults have larger numbers than the branches of the chain's own forks, which are slots.
 const faultBranchFirst = 2 ** 41;
 const stormBranchFirst = 2 ** 42;
 const stormBranchesMax = 1_000;
 
 export class NodeView {
-  readonly #options: NodeViewOptions;
+  readonly #ownLagSlots: number;
   readonly #chain: SimulatedChain;
   readonly #time: SimulatedTime;
   readonly #faults: Faults;
 
   constructor(
-    options: NodeViewOptions,
+    options: { lagSlots: number },
     modules: { chain: SimulatedChain; time: SimulatedTime; faults: Faults },
   ) {
-    this.#options = options;
+    this.#ownLagSlots = options.lagSlots;
     this.#chain = modules.chain;
     this.#time = modules.time;
     this.#faults = modules.faults;
   }
 
+  /** How many slots this node is behind the ledger. */
   get lagSlots(): number {
     const fault = this.#faults.find('lag');
-    return this.#options.lagSlots + (fault === undefined ? 0 : numberOf(fault, 'bySlots'));
+    return this.#ownLagSlots + (fault === undefined ? 0 : numberOf(fault, 'bySlots'));
   }
 
   stateAt(ms = this.#time.nowMs()): NodeState {
@@ -144,10 +140,7 @@ export class NodeView {
     }
     if (regress !== undefined) slot = Math.max(0, slot - numberOf(regress, 'bySlots'));
     if (ahead !== undefined) {
-      return {
-        ...state,
-        finalizedSlot: state.confirmedSlot + numberOf(ahead, 'bySlots'),
-      };
+      return { ...state, finalizedSlot: state.confirmedSlot + numberOf(ahead, 'bySlots') };
     }
     return { ...state, finalizedSlot: state.branch.previousBlock(slot) };
   }

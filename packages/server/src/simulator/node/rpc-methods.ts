@@ -14,7 +14,6 @@ import {
   parseCommitment,
   parseConfig,
   parseSlotParam,
-  slotAt,
 } from './rpc-params.ts';
 
 /** The maximum number of slots in one getBlocks, as in a real node. */
@@ -52,19 +51,15 @@ export class RpcNode {
 
   /** Returns the block of a slot at a commitment. Throws the error of a real node if the slot was skipped or is not available. */
   committedBlock(slot: number, commitment: 'confirmed' | 'finalized'): ChainBlock {
-    const { firstAvailableSlot, finalizedSlot, confirmedSlot, branch } = this.state;
+    const { firstAvailableSlot, branch } = this.state;
     if (slot < firstAvailableSlot) throw failure(-32001, { slot, firstAvailableSlot });
     const hidden = this.modules.faults.find('skip-block', { slot });
     const as = hidden && textOf(hidden, 'as');
     if (as === 'skipped') throw failure(-32007, { slot });
     if (as === 'unavailable') throw failure(-32004, { slot });
-    const head = Math.min(
-      confirmedSlot,
-      commitment === 'finalized' ? finalizedSlot : confirmedSlot,
-    );
-    const block = slot > head ? undefined : branch.blockAt(slot);
+    const block = slot > this.headAt(commitment) ? undefined : branch.blockAt(slot);
     if (block !== undefined) return block;
-    throw failure(slot <= Math.min(finalizedSlot, confirmedSlot) ? -32007 : -32004, { slot });
+    throw failure(slot <= this.headAt('finalized') ? -32007 : -32004, { slot });
   }
 
   rendered(block: ChainBlock, config: BlockConfig): RenderedContent {
@@ -88,10 +83,9 @@ export class RpcNode {
     return `[${slots.join(',')}]`;
   }
 
-  /** Returns the highest slot that a list may contain. */
-  listHead(config: unknown): number {
+  /** Returns the highest slot that the node serves at a commitment. */
+  headAt(commitment: 'confirmed' | 'finalized'): number {
     const { confirmedSlot, finalizedSlot } = this.state;
-    const commitment = parseBlockCommitment(parseConfig(config));
     return commitment === 'finalized' ? Math.min(finalizedSlot, confirmedSlot) : confirmedSlot;
   }
 }
@@ -108,7 +102,7 @@ function getBlocks(node: RpcNode, params: readonly unknown[]): RpcResult {
   const hasEnd = params[1] !== undefined && params[1] !== null && typeof params[1] !== 'object';
   const config = hasEnd || params.length > 2 ? params[2] : params[1];
   const last = hasEnd ? parseSlotParam(params[1]) : first + rangeSlotsMax;
-  const head = node.listHead(config);
+  const head = node.headAt(parseBlockCommitment(parseConfig(config)));
   if (last < first) return '[]';
   if (last - first > rangeSlotsMax) {
     throw new RpcFailure(-32602, `Slot range too large; max ${rangeSlotsMax}`);
@@ -139,7 +133,8 @@ const answers: Readonly<Record<RpcMethod, Method>> = {
   getBlocks,
   getBlockTime,
   getSlot: ({ state }, params) => {
-    return String(slotAt(state, parseCommitment(parseConfig(params[0]), 'finalized')));
+    const commitment = parseCommitment(parseConfig(params[0]), 'finalized');
+    return String(state[`${commitment}Slot` as const]);
   },
   getFirstAvailableBlock: (node) => String(node.state.firstAvailableSlot),
   getGenesisHash,

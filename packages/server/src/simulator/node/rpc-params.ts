@@ -1,6 +1,5 @@
 import { hasMembers } from '@sluice/protocol/unknown-value';
 import type { RenderOptions, TransactionDetails } from '../content/render-raw-block.ts';
-import type { NodeState } from './node-view.ts';
 import { invalidParams, RpcFailure } from './rpc-failure.ts';
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
@@ -41,20 +40,13 @@ export interface BlockConfig extends RenderOptions {
 }
 
 export function parseBlockConfig(config: Config): BlockConfig {
-  const commitment = parseBlockCommitment(config);
   parseChoice(config['encoding'], ['json'], 'json');
-  const details = parseChoice(config['transactionDetails'], detailLevels, 'full');
   return {
-    commitment,
-    transactionDetails: details,
+    commitment: parseBlockCommitment(config),
+    transactionDetails: parseChoice(config['transactionDetails'], detailLevels, 'full'),
     rewards: parseBoolean(config['rewards'], true),
     versionMax: parseVersion(config['maxSupportedTransactionVersion']),
   };
-}
-
-export function slotAt(state: NodeState, commitment: Commitment): number {
-  const { processedSlot: processed, confirmedSlot: confirmed, finalizedSlot: finalized } = state;
-  return { processed, confirmed, finalized }[commitment];
 }
 
 function parseChoice<Name extends string>(

@@ -9,11 +9,8 @@ import { failure, RpcFailure } from './rpc-failure.ts';
 import type { RpcModules } from './rpc-methods.ts';
 import { parseRpcRequest, type RpcCall, type RpcItem } from './rpc-request.ts';
 
-interface Subscription {
-  readonly id: number;
-  /** The notification that the fault `disorder` sends after the next one. */
-  held: string | undefined;
-}
+/** By id: the notification that the fault `disorder` sends after the next one. */
+type HeldNotifications = Map<number, string | undefined>;
 
 /** The close code for too many connections, which means: try again later. */
 const closeCodeBusy = 1013;
@@ -22,7 +19,7 @@ const closeCodeBusy = 1013;
 export class Subscriptions {
   readonly #limits: NodeLimits;
   readonly #modules: Pick<RpcModules, 'faults'>;
-  readonly #sockets = new Map<WebSocket, Map<number, Subscription>>();
+  readonly #sockets = new Map<WebSocket, HeldNotifications>();
   #nextId = 0;
 
   constructor(options: { limits: NodeLimits }, modules: Pick<RpcModules, 'faults'>) {
@@ -52,28 +49,30 @@ export class Subscriptions {
   }
 
   publish(slots: readonly ProcessedSlot[]): void {
-    for (const [socket, subscriptions] of this.#sockets) {
-      for (const subscription of subscriptions.values()) {
-        for (const slot of slots) this.#notify(socket, subscription, slot);
+    for (const [socket, held] of this.#sockets) {
+      for (const id of held.keys()) {
+        for (const slot of slots) this.#notify(socket, held, id, slot);
       }
     }
   }
 
-  #notify(socket: WebSocket, subscription: Subscription, { slot, parent, root }: ProcessedSlot) {
+  #notify(socket: WebSocket, held: HeldNotifications, id: number, result: ProcessedSlot): void {
     const { faults } = this.#modules;
+    const { slot } = result;
     const subject = { method: SUBSCRIBE_METHOD, slot };
     if (faults.find('stall', subject) || this.#isClosedByFault(socket, subject)) return;
-    const params = { result: { slot, parent, root }, subscription: subscription.id };
+    const params = { result, subscription: id };
     const text = JSON.stringify({ jsonrpc: '2.0', method: 'slotNotification', params });
     const redeliver = faults.take('redeliver', subject);
     const copies = redeliver ? numberOf(redeliver, 'copies') : 1;
-    if (subscription.held === undefined && faults.take('disorder', subject)) {
-      subscription.held = text;
+    const earlier = held.get(id);
+    if (earlier === undefined && faults.take('disorder', subject)) {
+      held.set(id, text);
       return;
     }
     for (let copy = 0; copy < copies; copy++) this.#send(socket, text);
-    if (subscription.held !== undefined) this.#send(socket, subscription.held);
-    subscription.held = undefined;
+    if (earlier !== undefined) this.#send(socket, earlier);
+    held.set(id, undefined);
   }
 
   #send(socket: WebSocket, text: string): void {
@@ -124,7 +123,7 @@ export class Subscriptions {
       throw new RpcFailure(-32600, `Too many subscriptions; max ${subscriptionsPerSocketMax}`);
     }
     const id = this.#nextId++;
-    subscriptions.set(id, { id, held: undefined });
+    subscriptions.set(id, undefined);
     return id;
   }
 }

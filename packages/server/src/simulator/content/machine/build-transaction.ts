@@ -21,118 +21,40 @@ export interface TransactionForm {
 
 export const LEGACY_FORM = { version: 'legacy', hasLookups: false } as const;
 
-/** The order of the machine's keys in the message. */
-class KeyOrder {
-  readonly ids = new Int32Array(KEY_COUNT_MAX);
-  readonly places = new Uint8Array(KEY_COUNT_MAX);
-  count = 0;
-  readonly #isLoaded = new Uint8Array(KEY_COUNT_MAX);
-  readonly #machine: Machine;
-
-  constructor(machine: Machine) {
-    this.#machine = machine;
-  }
-
-  arrange(hasLookups: boolean): void {
-    this.count = 0;
-    this.#isLoaded.fill(0, 0, this.#machine.keyCount);
-    if (hasLookups) this.#markLoaded();
-  }
-
-  /** Returns the position of a key in the transaction. */
-  placeOf(key: number): number {
-    return this.places[key] as number;
-  }
-
-  /** Appends the static keys of the message that have these flags. Returns their number. */
-  take(flags: number): number {
-    const { keyCount, keyFlags } = this.#machine;
-    const first = this.count;
-    for (let key = 0; key < keyCount; key++) {
-      if (keyFlags[key] === flags && this.#isLoaded[key] === 0) {
-        this.#put(key, this.#machine.accountAt(key));
-      }
-    }
-    return this.count - first;
-  }
-
-  /** Appends the loaded keys that have these flags, table by table. Returns the indexes of each table. */
-  load(tables: readonly number[], flags: number): NumberList[] {
-    const { pool, keyCount, keyFlags } = this.#machine;
-    return tables.map((table) => {
-      const first = this.count;
-      for (let key = 0; key < keyCount; key++) {
-        const id = this.#machine.accountAt(key);
-        if (this.#isLoaded[key] === 0 || id >> 8 !== table) continue;
-        if (keyFlags[key] === flags) this.#put(key, id);
-      }
-      const indexes = pool.passing.openNumbers(this.count - first);
-      for (let i = first; i < this.count; i++) {
-        pool.bytes[indexes + HEADER_BYTES + i - first] = (this.ids[i] as number) & 255;
-      }
-      return indexes;
-    });
-  }
-
-  listTables(): number[] {
-    const tables = new Set<number>();
-    for (let key = 0; key < this.#machine.keyCount; key++) {
-      if (this.#isLoaded[key] === 1) tables.add(this.#machine.accountAt(key) >> 8);
-    }
-    return [...tables];
-  }
-
-  /** Signers and the programs of top-level instructions must be static keys of the message. */
-  #markLoaded(): void {
-    const machine = this.#machine;
-    // Accounts below the users are the same on every ledger and are in lookup tables.
-    const { users } = machine.world;
-    for (let key = 1; key < machine.keyCount; key++) {
-      const isSigner = ((machine.keyFlags[key] as number) & SIGNER) !== 0;
-      if (!isSigner && machine.accountAt(key) < users) this.#isLoaded[key] = 1;
-    }
-    for (let call = 0; call < machine.callCount; call++) {
-      if (machine.callDepths[call] !== 1) continue;
-      this.#isLoaded[machine.keyOf(machine.programAt(call))] = 0;
-    }
-  }
-
-  #put(key: number, id: number): void {
-    this.places[key] = this.count;
-    this.ids[this.count++] = id;
-  }
-}
-
 export class TransactionBuilder {
   readonly #machine: Machine;
-  readonly #order: KeyOrder;
+  /** The accounts in the order of the message, and for every key of the machine its position in this order. */
+  readonly #ids = new Int32Array(KEY_COUNT_MAX);
+  readonly #places = new Uint8Array(KEY_COUNT_MAX);
+  #count = 0;
+  /** Whether a key of the machine is loaded from a lookup table. */
+  readonly #isLoaded = new Uint8Array(KEY_COUNT_MAX);
 
   constructor(machine: Machine) {
     this.#machine = machine;
-    this.#order = new KeyOrder(machine);
   }
 
   build({ version, hasLookups, recentBlockhash }: TransactionForm): SimulatedTransaction {
     const machine = this.#machine;
-    const order = this.#order;
     machine.settle();
-    order.arrange(hasLookups);
-    const writableSignedCount = order.take(SIGNER | WRITABLE);
-    const readonlySignedCount = order.take(SIGNER);
-    const requiredSignatureCount = order.count;
-    const writableUnsignedCount = order.take(WRITABLE);
-    const readonlyUnsignedCount = order.take(0);
-    const staticCount = order.count;
-    const lookups = hasLookups ? this.#buildLookups() : [];
+    this.#count = 0;
+    this.#isLoaded.fill(0, 0, machine.keyCount);
+    const tables = hasLookups ? this.#markLoaded() : [];
+    this.#place(SIGNER | WRITABLE);
+    const readonlySignedCount = this.#place(SIGNER);
+    const requiredSignatureCount = this.#count;
+    const writableCount = requiredSignatureCount + this.#place(WRITABLE);
+    const readonlyUnsignedCount = this.#place(0);
+    const staticCount = this.#count;
+    const lookups = this.#buildLookups(tables);
     const loadedWritableCount = lookups.reduce((sum, { writableIndexes }) => {
       return sum + machine.pool.byteCount(writableIndexes);
     }, 0);
-    const writableCount = writableSignedCount + readonlySignedCount + writableUnsignedCount;
     const transaction: SimulatedTransaction = {
       version,
       signatures: this.#drawSignatures(requiredSignatureCount),
       keys: this.#listKeys(),
-      keyCount: order.count,
+      keyCount: this.#count,
       staticCount,
       loadedWritableCount,
       requiredSignatureCount,
@@ -154,16 +76,66 @@ export class TransactionBuilder {
     return transaction;
   }
 
-  #buildLookups(): SimulatedLookup[] {
-    const order = this.#order;
-    const tables = order.listTables();
-    const writableIndexes = order.load(tables, WRITABLE);
-    const readonlyIndexes = order.load(tables, 0);
+  /** Marks the keys that are loaded, and returns their tables. Signers and top-level programs must be static keys of the message. */
+  #markLoaded(): number[] {
+    const machine = this.#machine;
+    // Accounts below the users are the same on every ledger and are in lookup tables.
+    const { users } = machine.world;
+    for (let key = 1; key < machine.keyCount; key++) {
+      const isSigner = ((machine.keyFlags[key] as number) & SIGNER) !== 0;
+      if (!isSigner && machine.accountAt(key) < users) this.#isLoaded[key] = 1;
+    }
+    for (let call = 0; call < machine.callCount; call++) {
+      if (machine.callDepths[call] !== 1) continue;
+      this.#isLoaded[machine.keyOf(machine.programAt(call))] = 0;
+    }
+    const tables = new Set<number>();
+    for (let key = 0; key < machine.keyCount; key++) {
+      if (this.#isLoaded[key] === 1) tables.add(machine.accountAt(key) >> 8);
+    }
+    return [...tables];
+  }
+
+  /** Appends the keys that have these flags to the order: the static ones, or those of a table. Returns their number. */
+  #place(flags: number, table?: number): number {
+    const machine = this.#machine;
+    const first = this.#count;
+    const isLoaded = table === undefined ? 0 : 1;
+    for (let key = 0; key < machine.keyCount; key++) {
+      if (machine.keyFlags[key] !== flags || this.#isLoaded[key] !== isLoaded) continue;
+      const id = machine.accountAt(key);
+      if (table !== undefined && id >> 8 !== table) continue;
+      this.#places[key] = this.#count;
+      this.#ids[this.#count++] = id;
+    }
+    return this.#count - first;
+  }
+
+  #placeOf(key: number): number {
+    return this.#places[key] as number;
+  }
+
+  /** Appends the loaded keys: the writable ones of every table, then the others. */
+  #buildLookups(tables: readonly number[]): SimulatedLookup[] {
+    const load = (flags: number) => tables.map((table) => this.#loadIndexes(table, flags));
+    const [writableIndexes, readonlyIndexes] = [load(WRITABLE), load(0)];
     return tables.map((table, i) => ({
       accountKey: this.#machine.book.table(table),
       writableIndexes: elementAt(writableIndexes, i),
       readonlyIndexes: elementAt(readonlyIndexes, i),
     }));
+  }
+
+  /** Returns the indexes of the loaded keys in their table. */
+  #loadIndexes(table: number, flags: number): NumberList {
+    const { pool } = this.#machine;
+    const count = this.#place(flags, table);
+    const indexes = pool.passing.openNumbers(count);
+    const first = this.#count - count;
+    for (let i = 0; i < count; i++) {
+      pool.bytes[indexes + HEADER_BYTES + i] = (this.#ids[first + i] as number) & 255;
+    }
+    return indexes;
   }
 
   #drawSignatures(count: number): TextList {
@@ -176,12 +148,11 @@ export class TransactionBuilder {
 
   #listKeys(): TextList {
     const { book, pool } = this.#machine;
-    const { ids, count } = this.#order;
-    const list = pool.passing.openList(count);
+    const list = pool.passing.openList(this.#count);
     const start = (list + HEADER_BYTES) >> 2;
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < this.#count; i++) {
       // The first use of an address may move the memory.
-      const text = book.address(ids[i] as number);
+      const text = book.address(this.#ids[i] as number);
       pool.words[start + i] = text;
     }
     return list;
@@ -195,11 +166,10 @@ export class TransactionBuilder {
     const lists: Call[][] = [top];
     for (let i = 0; i < machine.callCount; i++) {
       const depth = machine.callDepths[i] as number;
-      const program = machine.programAt(i);
       const calls: Call[] = [];
       lists[depth] = calls;
       elementAt(lists, depth - 1).push({
-        programIndex: this.#order.placeOf(machine.keyOf(program)),
+        programIndex: this.#placeOf(machine.keyOf(machine.programAt(i))),
         accounts: this.#listAccounts(i),
         data: machine.dataAt(i),
         depth,
@@ -217,18 +187,17 @@ export class TransactionBuilder {
     const list = pool.passing.openNumbers(count);
     for (let i = 0; i < count; i++) {
       const key = refs[start + i] as number;
-      pool.bytes[list + HEADER_BYTES + i] = this.#order.placeOf(key);
+      pool.bytes[list + HEADER_BYTES + i] = this.#placeOf(key);
     }
     return list;
   }
 
   #buildBalances(): { preBalances: AmountList; postBalances: AmountList } {
     const machine = this.#machine;
-    const { count } = this.#order;
-    const preBalances = machine.pool.passing.openAmounts(count);
-    const postBalances = machine.pool.passing.openAmounts(count);
-    for (let key = 0; key < count; key++) {
-      const place = this.#order.placeOf(key);
+    const preBalances = machine.pool.passing.openAmounts(this.#count);
+    const postBalances = machine.pool.passing.openAmounts(this.#count);
+    for (let key = 0; key < this.#count; key++) {
+      const place = this.#placeOf(key);
       const id = machine.accountAt(key);
       this.#setAmount(preBalances, place, id, machine.preLamports[key] as number);
       this.#setAmount(postBalances, place, id, machine.world.lamports(id));
@@ -242,7 +211,7 @@ export class TransactionBuilder {
     if (machine.keyOf(ID.token) < 0 && machine.keyOf(ID.token2022) < 0) return [];
     const { world, book } = machine;
     const holdings: Holding[] = [];
-    for (let key = 0; key < this.#order.count; key++) {
+    for (let key = 0; key < this.#count; key++) {
       const id = machine.accountAt(key);
       const mint = world.mintAt(id);
       if (mint === NO_ACCOUNT) continue;
@@ -250,7 +219,7 @@ export class TransactionBuilder {
       const exists = world.exists(id);
       if (!existed && !exists) continue;
       holdings.push({
-        accountIndex: this.#order.placeOf(key),
+        accountIndex: this.#placeOf(key),
         mint: book.address(mint),
         decimals: world.decimalsAt(mint),
         owner: book.address(world.ownerAt(id)),

@@ -17,6 +17,8 @@ export type LogRole =
   | ('log' | 'data' | 'other')
   | 'mark';
 
+type TextName = 'open' | 'between' | 'close' | 'none' | 'null' | 'mark';
+
 export class LogRecorder {
   /** False for a transaction whose log was not stored. */
   isStored = true;
@@ -42,9 +44,7 @@ export class LogRecorder {
   #byteCount = 0;
   #size = 0;
   #isCut = false;
-  readonly #texts: Readonly<
-    Record<'open' | 'between' | 'close' | 'none' | 'null' | 'mark', PooledText>
-  >;
+  readonly #texts: Readonly<Record<TextName, PooledText>>;
 
   constructor(pool: TextPool) {
     this.#pool = pool;
@@ -81,7 +81,7 @@ export class LogRecorder {
   }
 
   text(text: PooledText): this {
-    return this.#put(text, this.#pool.words[text >> 2] as number);
+    return this.#put(text, this.#pool.byteCount(text));
   }
 
   number(value: number): this {
@@ -98,10 +98,7 @@ export class LogRecorder {
   }
 
   base64(bytes: PooledText): this {
-    return this.#put(
-      ORDER.base64(bytes),
-      Math.ceil((this.#pool.words[bytes >> 2] as number) / 3) * 4,
-    );
+    return this.#put(ORDER.base64(bytes), Math.ceil(this.#pool.byteCount(bytes) / 3) * 4);
   }
 
   amount(value: number): this {

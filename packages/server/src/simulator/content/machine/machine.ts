@@ -180,12 +180,9 @@ export class Machine {
     const { log } = this;
     this.units += units;
     if (!NATIVE.has(program)) {
-      log.line('consumed', call).text(text.consumed);
-      log
-        .number(this.units - start)
-        .text(this.text(' of '))
-        .unitsLeft(start);
-      log.text(this.text(' compute units')).end();
+      const used = this.units - start;
+      log.line('consumed', call).text(text.consumed).number(used).text(this.text(' of '));
+      log.unitsLeft(start).text(this.text(' compute units')).end();
     }
     this.#depth--;
     if (this.#failure !== null) {
@@ -195,9 +192,7 @@ export class Machine {
       log.end();
       return false;
     }
-    if (returned !== undefined) {
-      log.line('other', call).text(text.returned).base64(returned).end();
-    }
+    if (returned !== undefined) log.line('other', call).text(text.returned).base64(returned).end();
     log.line('success', call).text(text.success).end();
     return true;
   }

@@ -6,7 +6,7 @@ import { POOLS } from '../world/tokens.ts';
 import { POOL_STATE_COUNT, type World } from '../world/world.ts';
 import { SLIPPAGE } from './causes.ts';
 import { discriminator } from './discriminator.ts';
-import { transferChecked, transferTokens } from './token.ts';
+import { adjustVault, transferChecked, transferTokens } from './token.ts';
 
 const SWAP = discriminator('global', 'swap');
 const REBALANCE = discriminator('global', 'rebalance');
@@ -66,7 +66,8 @@ export function tickRefs(world: World, pool: number): number[] {
 export function swap(vm: Machine, order: Swap): boolean {
   const { pool, side, user, from, to, amount, amountMin } = order;
   const { world } = vm;
-  const [vaultIn, vaultOut] = [world.poolVault(pool, side), world.poolVault(pool, 1 - side)];
+  const boughtSide = 1 - side;
+  const [vaultIn, vaultOut] = [world.poolVault(pool, side), world.poolVault(pool, boughtSide)];
   const mints = [world.mintAt(vaultIn), world.mintAt(vaultOut)];
   const data = vm.data.open(24).bytes(SWAP).u64(amount).u64(amountMin).done();
   const refs = [
@@ -93,12 +94,9 @@ export function swap(vm: Machine, order: Swap): boolean {
     move(vm, { from, to: vaultIn, authority: user, amount }) &&
     move(vm, { from: vaultOut, to, authority, amount: out })
   ) {
-    const event = vm.data
-      .open(97)
-      .bytes(SWAP_EVENT)
-      .key(world.pools + pool * POOL_STATE_COUNT);
-    event.key(user).u64(amount).u64(out).u64(fee);
-    vm.emit(event.u8(1 - side).done());
+    const state = world.pools + pool * POOL_STATE_COUNT;
+    const event = vm.data.open(97).bytes(SWAP_EVENT).key(state).key(user);
+    vm.emit(event.u64(amount).u64(out).u64(fee).u8(boughtSide).done());
   }
   return vm.leave(SWAP_UNITS);
 }
@@ -119,11 +117,8 @@ export function rebalance(vm: Machine, pool: number, targets: readonly number[])
   ];
   if (!vm.enterNamed(ID.amm, 'Rebalance', data, refs)) return false;
   vaults.forEach((vault, side) => {
-    const change = elementAt(targets, side) - world.amount(vault);
-    const account = elementAt(own, side);
-    const [from, to] = change > 0 ? [account, vault] : [vault, account];
-    const authority = change > 0 ? world.maker : world.ownerAt(vault);
-    if (change !== 0) transferTokens(vm, { from, to, authority, amount: Math.abs(change) });
+    const amount = elementAt(targets, side);
+    adjustVault(vm, { vault, account: elementAt(own, side), amount });
   });
   return vm.leave(REBALANCE_UNITS);
 }

@@ -185,12 +185,7 @@ function build(random: Random): Application {
     };
   });
   const lines = Array.from({ length: 8 }, () => buildLine(random));
-  return {
-    kinds,
-    prints: random.chance(0.6),
-    hasData: random.chance(0.2),
-    lines,
-  };
+  return { kinds, prints: random.chance(0.6), hasData: random.chance(0.2), lines };
 }
 
 /** Returns the token accounts of a pool whose reserves an application reads. */

@@ -1,5 +1,5 @@
 /** The associated token program, which derives one token account per owner and mint. */
-import { type Machine, payer, readonly, writable } from '../machine/machine.ts';
+import { type Machine, payer, readonlys, writable } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { TOKEN_2022_BYTES, TOKEN_BYTES } from '../world/tokens.ts';
 import { ILLEGAL_OWNER } from './causes.ts';
@@ -25,20 +25,11 @@ export function createAssociated(vm: Machine, association: Association): boolean
   const { world } = vm;
   const program = world.programAt(mint);
   const data = isStrict ? vm.data.open(0).done() : vm.data.open(1).u8(1).done();
-  const refs = [
-    payer(from),
-    writable(account),
-    readonly(owner),
-    readonly(mint),
-    readonly(ID.system),
-    readonly(program),
-  ];
+  const refs = [payer(from), writable(account), ...readonlys(owner, mint, ID.system, program)];
   if (!vm.enter(ID.associated, data, refs)) return false;
   vm.print(isStrict ? 'Create' : 'CreateIdempotent');
   if (world.exists(account)) {
-    if (!isStrict) return vm.leave(UNITS_EXISTING);
-    vm.fail(ILLEGAL_OWNER);
-    return vm.leave(UNITS_REFUSED);
+    return isStrict ? vm.leaveFailed(ILLEGAL_OWNER, UNITS_REFUSED) : vm.leave(UNITS_EXISTING);
   }
   const byteCount = program === ID.token2022 ? TOKEN_2022_BYTES : TOKEN_BYTES;
   const lamports = world.rentOfToken(mint);

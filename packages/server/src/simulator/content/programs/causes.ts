@@ -2,10 +2,8 @@
 import type { Cause } from '../machine/machine.ts';
 
 export function custom(code: number, line?: string): Cause {
-  const cause = {
-    detail: `{"Custom":${code}}`,
-    text: `custom program error: 0x${code.toString(16)}`,
-  };
+  const text = `custom program error: 0x${code.toString(16)}`;
+  const cause = { detail: `{"Custom":${code}}`, text };
   return line === undefined ? cause : { ...cause, line };
 }
 

@@ -43,8 +43,14 @@ export function borrowable(world: World, collateral: number): number {
   return Math.floor((value / world.price(DOLLAR)) * 1_000_000);
 }
 
-/** Returns the accounts of the pool, and the accounts of the caller for collateral and dollars. */
-function lendingRefs(world: World, own: { collateral: number; dollars: number }): number[] {
+/** The accounts of a caller for collateral and dollars. */
+interface Own {
+  readonly collateral: number;
+  readonly dollars: number;
+}
+
+/** Returns the accounts of the pool and of the caller. */
+function lendingRefs(world: World, own: Own): number[] {
   const { lendingMarket, collateralVault, dollarVault, feeds } = world;
   return [
     writable(lendingMarket),
@@ -54,7 +60,7 @@ function lendingRefs(world: World, own: { collateral: number; dollars: number })
   ];
 }
 
-function accountsOf(world: World, user: number): { collateral: number; dollars: number } {
+function accountsOf(world: World, user: number): Own {
   return { collateral: world.userToken(user, STAKED), dollars: world.userToken(user, DOLLAR) };
 }
 
@@ -96,7 +102,7 @@ export function repayAndWithdraw(vm: Machine, user: number): boolean {
   const data = vm.data.open(8).bytes(REPAY).done();
   const refs = [payer(wallet), writable(world.obligations + user), ...lendingRefs(world, own)];
   if (!vm.enterNamed(ID.lending, 'RepayAndWithdraw', data, refs)) return false;
-  settleDebt(vm, user, { ...own, authority: wallet });
+  settleDebt(vm, user, own, wallet);
   return vm.leave(UNITS);
 }
 
@@ -113,7 +119,7 @@ export function liquidate(vm: Machine, user: number, isForced: boolean): boolean
   if (!isForced && !isUnhealthy(world, user)) return vm.leaveFailed(HEALTHY, REFUSED_UNITS);
   const debt = world.cell(world.debts + user);
   const collateral = world.cell(world.collaterals + user);
-  if (settleDebt(vm, user, { ...own, authority: maker })) {
+  if (settleDebt(vm, user, own, maker)) {
     const event = vm.data.open(88).bytes(LIQUIDATION_EVENT).key(obligation).key(maker);
     vm.emit(event.u64(debt).u64(collateral).done());
   }
@@ -121,26 +127,16 @@ export function liquidate(vm: Machine, user: number, isForced: boolean): boolean
 }
 
 /** Moves the debt into the pool and the collateral out of it, and closes the obligation. */
-function settleDebt(
-  vm: Machine,
-  user: number,
-  { collateral, dollars, authority }: { collateral: number; dollars: number; authority: number },
-): boolean {
+function settleDebt(vm: Machine, user: number, own: Own, authority: number): boolean {
   const { world } = vm;
-  const { collateralVault, dollarVault, lendingMarket } = world;
+  const { collateralVault, dollarVault } = world;
   const obligation = world.obligations + user;
   const debt = world.cell(world.debts + user);
   const pledged = world.cell(world.collaterals + user);
-  const market = lendingMarket + 1;
-  const isSettled =
-    transferTokens(vm, { from: dollars, to: dollarVault, authority, amount: debt }) &&
-    transferTokens(vm, {
-      from: collateralVault,
-      to: collateral,
-      authority: market,
-      amount: pledged,
-    });
-  if (!isSettled) return false;
+  const market = world.lendingMarket + 1;
+  const payment = { from: own.dollars, to: dollarVault, authority, amount: debt };
+  const refund = { from: collateralVault, to: own.collateral, authority: market, amount: pledged };
+  if (!transferTokens(vm, payment) || !transferTokens(vm, refund)) return false;
   world.cells.set(world.debts + user, 0);
   world.cells.set(world.collaterals + user, 0);
   moveLamports(vm, obligation, world.users + user, world.lamports(obligation));

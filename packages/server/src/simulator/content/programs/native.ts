@@ -88,11 +88,8 @@ export function withdrawStake(
 export function vote(vm: Machine, validator: number, slot: number, isLate: boolean): boolean {
   const identity = vm.world.identities + validator;
   const voteAccount = vm.world.voteAccounts + validator;
-  const data = vm.data.open(148);
-  data
-    .u32(14)
-    .u64(Math.max(0, slot - LOCKOUT_COUNT))
-    .u8(LOCKOUT_COUNT);
+  const root = Math.max(0, slot - LOCKOUT_COUNT);
+  const data = vm.data.open(148).u32(14).u64(root).u8(LOCKOUT_COUNT);
   for (let depth = LOCKOUT_COUNT; depth > 0; depth--) data.u8(1).u8(depth);
   for (let i = 0; i < 8; i++) data.u32(vm.random.uint32() | 0);
   data.u8(1).u64(slot).bytes(NO_KEY);

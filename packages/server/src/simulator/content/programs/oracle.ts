@@ -11,16 +11,13 @@ const UNITS_PER_FEED = 1900;
 export function updatePrices(vm: Machine, publisher: number, tokens: readonly number[]): boolean {
   const { world } = vm;
   const prices = tokens.map((token) => world.poolPrice(token));
-  const data = vm.data
-    .open(12 + 9 * tokens.length)
-    .bytes(UPDATE)
-    .u32(tokens.length);
+  const byteCount = 12 + 9 * tokens.length;
+  const data = vm.data.open(byteCount).bytes(UPDATE).u32(tokens.length);
   tokens.forEach((token, i) => {
     data.u8(token).u64(elementAt(prices, i));
   });
   const refs = [payer(publisher), ...tokens.map((token) => writable(world.feeds + token - 1))];
-  if (!vm.enter(ID.oracle, data.done(), refs)) return false;
-  vm.print('Instruction: UpdatePrices');
+  if (!vm.enterNamed(ID.oracle, 'UpdatePrices', data.done(), refs)) return false;
   tokens.forEach((token, i) => {
     const price = elementAt(prices, i);
     world.cells.set(world.prices + token - 1, price);

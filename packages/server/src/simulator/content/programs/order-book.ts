@@ -8,7 +8,7 @@ import { DOLLAR, MARKETS, wholeUnits } from '../world/tokens.ts';
 import type { World } from '../world/world.ts';
 import { BOOK_EMPTY } from './causes.ts';
 import { discriminator, EVENT_CALL } from './discriminator.ts';
-import { transferTokens } from './token.ts';
+import { adjustVault, transferTokens } from './token.ts';
 
 const QUOTE = discriminator('global', 'quote');
 const TAKE = discriminator('global', 'take');
@@ -38,19 +38,12 @@ export function quoteMarket(vm: Machine, market: number, sizes: readonly number[
   const [asked = 0, bid = 0] = sizes;
   const data = vm.data.open(24).bytes(QUOTE).u64(asked).u64(bid).done();
   const own = [makerTokens + elementAt(MARKETS, market), makerTokens + DOLLAR];
-  const refs = [
-    signer(maker),
-    ...marketRefs(world, market),
-    ...writables(...own),
-    readonly(ID.token),
-  ];
+  const refs = [signer(maker), ...marketRefs(world, market), ...writables(...own)];
+  refs.push(readonly(ID.token));
   if (!vm.enterNamed(ID.orderBook, 'Quote', data, refs)) return false;
   own.forEach((account, side) => {
     const vault = world.marketVaults + market * 2 + side;
-    const change = elementAt(sizes, side) - world.amount(vault);
-    const [from, to] = change > 0 ? [account, vault] : [vault, account];
-    const authority = change > 0 ? maker : world.markets + market * 3;
-    if (change !== 0) transferTokens(vm, { from, to, authority, amount: Math.abs(change) });
+    adjustVault(vm, { vault, account, amount: elementAt(sizes, side) });
   });
   world.cells.set(world.asks + market, asked);
   world.cells.set(world.bids + market, bid);

@@ -14,12 +14,15 @@ export function transferLamports(vm: Machine, from: number, to: number, lamports
   return vm.leave(UNITS);
 }
 
-export function createAccount(
-  vm: Machine,
-  from: number,
-  account: number,
-  { lamports, byteCount, owner }: { lamports: number; byteCount: number; owner: number },
-): boolean {
+/** The lamports, the size and the owning program of a new account. */
+interface Space {
+  readonly lamports: number;
+  readonly byteCount: number;
+  readonly owner: number;
+}
+
+export function createAccount(vm: Machine, from: number, account: number, space: Space): boolean {
+  const { lamports, byteCount, owner } = space;
   const data = vm.data.open(52).u32(0).u64(lamports).u64(byteCount).key(owner).done();
   if (!vm.enter(ID.system, data, [payer(from), payer(account)])) return false;
   moveLamports(vm, from, account, lamports);
@@ -27,11 +30,8 @@ export function createAccount(
 }
 
 /** Creates an account that only this transaction uses, and returns it. */
-export function createWithSeed(
-  vm: Machine,
-  from: number,
-  { lamports, byteCount, owner }: { lamports: number; byteCount: number; owner: number },
-): number {
+export function createWithSeed(vm: Machine, from: number, space: Space): number {
+  const { lamports, byteCount, owner } = space;
   const seed = Buffer.alloc(SEED_BYTES);
   for (let i = 0; i < SEED_BYTES; i++) seed[i] = 97 + vm.random.below(26);
   const account = vm.scratch(0);

@@ -110,6 +110,18 @@ export function transferChecked(vm: Machine, transfer: Transfer): boolean {
   return run(vm, call, () => move(vm, transfer));
 }
 
+/** The market maker brings a vault to an amount: it pays from its own account, or withdraws. */
+export function adjustVault(
+  vm: Machine,
+  { vault, account, amount }: { vault: number; account: number; amount: number },
+): void {
+  const { world } = vm;
+  const change = amount - world.amount(vault);
+  const [from, to] = change > 0 ? [account, vault] : [vault, account];
+  const authority = world.ownerAt(from);
+  if (change !== 0) transferTokens(vm, { from, to, authority, amount: Math.abs(change) });
+}
+
 export function mintTokens(
   vm: Machine,
   { mint, to, authority, amount }: Omit<Transfer, 'from'> & { readonly mint: number },
