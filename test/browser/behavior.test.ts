@@ -1,4 +1,5 @@
 /** Events while a page is open: forks, a killed service, searches. */
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BrowserWorld, dataset } from './browser-world.ts';
 import { listPages } from './page-list.ts';
@@ -12,17 +13,14 @@ afterAll(() => world.close());
 test('behavior: a fork is shown as a branch of orphaned blocks, and the chain continues', async () => {
   const watched = await world.open(`/live/${dataset}`);
   const { page } = watched;
-  await page.waitForSelector('.flow-row');
+  await page.waitForSelector('.flow-row a');
+  // The page follows once it shows a new block. It would not see a fork before that.
+  await untilHeadAbove(page, await readHead(page));
   world.node.faults.set({ kind: 'fork', depth: 3, forSlots: 4 });
   await page.waitForSelector('.flow-row.orphaned .badge.bad', { timeout: 60_000 });
   expect(await page.locator('.edge.orphaned').count()).toBeGreaterThan(0);
   expect(await page.locator('.cross').count()).toBeGreaterThan(0);
-  const head = await readHead(page);
-  await page.waitForFunction(
-    (old) =>
-      Number(document.querySelector('.live-figures dd')?.textContent?.replaceAll(',', '')) > old,
-    head,
-  );
+  await untilHeadAbove(page, await readHead(page));
   await page.waitForSelector('.finality');
   // The client detects a fork by a 409, which browsers write to the console.
   const faults = await watched.findFaults();
@@ -31,10 +29,16 @@ test('behavior: a fork is shown as a branch of orphaned blocks, and the chain co
   world.node.faults.clear({});
 });
 
-async function readHead(page: {
-  textContent(selector: string): Promise<string | null>;
-}): Promise<number> {
+async function readHead(page: Page): Promise<number> {
   return Number((await page.textContent('.live-figures dd'))?.replaceAll(',', ''));
+}
+
+async function untilHeadAbove(page: Page, head: number): Promise<void> {
+  await page.waitForFunction(
+    (old) =>
+      Number(document.querySelector('.live-figures dd')?.textContent?.replaceAll(',', '')) > old,
+    head,
+  );
 }
 
 test('behavior: the search accepts a slot, a signature, an address and a time, and explains other texts', async () => {
@@ -63,7 +67,7 @@ test('behavior: older transactions of an account are loaded backwards', async ()
   const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
   const watched = await world.open(`/account/${dataset}/${token}`);
   const { page } = watched;
-  await page.waitForSelector('.history-row');
+  await page.waitForSelector('.history-slot a');
   const slots = () =>
     page.$$eval('.history-slot a', (links) =>
       links.map((link) => Number(link.textContent?.replaceAll(',', ''))),

@@ -26,8 +26,8 @@ export async function listPages(world: BrowserWorld): Promise<readonly ListedPag
   return [
     { name: 'overview', path: '/', ready: '.card .sparkline-line' },
     { name: 'missing', path: '/foo', ready: '.notice', expected: /status of 404/ },
-    { name: 'live', path: `/live/${dataset}`, ready: '.flow-row' },
-    { name: 'block', path: `/block/${dataset}/${block}`, ready: '.tx-row' },
+    { name: 'live', path: `/live/${dataset}`, ready: '.flow-row a' },
+    { name: 'block', path: `/block/${dataset}/${block}`, ready: '.tx-row a' },
     {
       name: 'block-missing',
       path: `/block/${dataset}/99999999`,
@@ -44,7 +44,7 @@ export async function listPages(world: BrowserWorld): Promise<readonly ListedPag
       path: `/transaction/${dataset}/${failed?.signatures[0]}`,
       ready: '.callout.bad',
     },
-    { name: 'account', path: `/account/${dataset}/${good?.feePayer}`, ready: '.history-row' },
+    { name: 'account', path: `/account/${dataset}/${good?.feePayer}`, ready: '.history-slot a' },
     { name: 'program', path: `/program/${dataset}/${token}`, ready: '.counts' },
     { name: 'activity', path: `/activity/${dataset}`, ready: '.counts' },
     { name: 'workbench', path: `/workbench/${dataset}`, ready: '.run-button:not([disabled])' },

@@ -46,6 +46,14 @@ test('behavior: pages print in light colours, without controls, and long lists o
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     expect(await page.isVisible('.topbar')).toBe(false);
     expect(await page.isVisible('main .button')).toBe(false);
+    // Rows follow each other on the sheet; on the screen they have positions of their own.
+    const heights = await page.$$eval('.virtual-size', (lists) =>
+      lists.map((list) => [
+        list.getBoundingClientRect().height,
+        [...list.querySelectorAll('.virtual-row')].reduce((sum, row) => sum + row.clientHeight, 0),
+      ]),
+    );
+    for (const [list = 0, rows = 0] of heights) expect([name, list >= rows]).toEqual([name, true]);
     const color = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     expect([name, color]).toEqual([name, 'rgb(255, 255, 255)']);
     await page.context().close();

@@ -49,9 +49,11 @@ export function BlockPage({ parameters }: PageProps) {
           <span class={isFinalized ? 'badge ok' : 'badge'}>
             {isFinalized ? 'Finalized' : 'Unfinalized'}
           </span>
-          <a class="button" href={pagePath.block(dataset, header.parentSlot)} rel="prev">
-            Parent
-          </a>
+          {header.parentSlot < header.number && (
+            <a class="button" href={pagePath.block(dataset, header.parentSlot)} rel="prev">
+              Parent
+            </a>
+          )}
           <a class="button" href={pagePath.block(dataset, header.number + 1)} rel="next">
             Next slot
           </a>

@@ -17,16 +17,14 @@ export function MissingBlock({ dataset, slot, code }: MissingBlockProps) {
       <Notice title={titleOf(code, slot)}>
         <p>{explain(code, status?.head?.number, status?.start_block)}</p>
         <div class="row">
-          {code !== 'slot-below-start' && slot > 0 && (
-            <a class="button" href={pagePath.block(dataset, slot - 1)}>
-              Slot {formatInteger(slot - 1)}
-            </a>
-          )}
-          {code === 'slot-skipped' && (
-            <a class="button" href={pagePath.block(dataset, slot + 1)}>
-              Slot {formatInteger(slot + 1)}
-            </a>
-          )}
+          {code === 'slot-skipped' &&
+            [slot - 1, slot + 1]
+              .filter((near) => near >= 0)
+              .map((near) => (
+                <a key={near} class="button" href={pagePath.block(dataset, near)}>
+                  Slot {formatInteger(near)}
+                </a>
+              ))}
           {status?.head != null && (
             <a class="button" href={pagePath.block(dataset, status.head.number)}>
               The head
