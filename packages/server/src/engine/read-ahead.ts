@@ -9,7 +9,8 @@ const aheadRangeCountMax = 48;
  * How many row groups in advance are requested first. The number doubles with every batch that needs the same parts, so that a query that
  * ends early, or needs less of later groups, has fetched little in vain.
  */
-const firstGroupCount = 2;
+const firstGroupCount = 4;
+const groupCountMax = 16;
 
 export interface ReadAheadModules {
   readonly groupCount: number;
@@ -23,10 +24,13 @@ export interface ReadAheadModules {
   readonly fetchAhead: (ranges: readonly ByteRange[]) => void;
 }
 
+interface Requested extends ByteRange {
+  readonly group: number;
+}
+
 export class ReadAhead {
   readonly #modules: ReadAheadModules;
-  /** Requested, and not there yet when this was last looked at. */
-  #pending: readonly ByteRange[] = [];
+  #requested: readonly Requested[] = [];
   #parts: GroupParts | undefined;
   #groupCount = firstGroupCount;
 
@@ -38,21 +42,26 @@ export class ReadAhead {
   advance(first: number, parts: GroupParts): void {
     const { groupCount, isSkipped, rangesOf, dictionariesOf, missing, fetchAhead } = this.#modules;
     const isKnown = this.#parts !== undefined && isSame(parts, this.#parts);
-    this.#groupCount = isKnown ? Math.min(this.#groupCount * 2, groupCount) : firstGroupCount;
+    this.#groupCount = isKnown ? Math.min(this.#groupCount * 2, groupCountMax) : firstGroupCount;
     this.#parts = parts;
-    const pending = missing(this.#pending);
-    const added = isKnown ? [] : missing(dictionariesOf(parts));
-    let bytes = sum(pending) + sum(added);
+    // A request that failed, or was refused because of other queries, is forgotten when its group was read.
+    const pending = this.#requested.filter(
+      (one) => one.group >= first && missing([one]).length > 0,
+    );
+    const added: Requested[] = [];
+    const add = (group: number, ranges: readonly ByteRange[]) => {
+      for (const one of missing(ranges)) if (!isAmong(one, pending)) added.push({ ...one, group });
+    };
+    if (!isKnown) add(first, dictionariesOf(parts));
     let left = this.#groupCount;
     for (let group = first; group < groupCount && left > 0; group++) {
-      if (bytes >= aheadBytesMax || pending.length + added.length >= aheadRangeCountMax) break;
+      const isFull = sum(pending) + sum(added) >= aheadBytesMax;
+      if (isFull || pending.length + added.length >= aheadRangeCountMax) break;
       if (isSkipped(group)) continue;
       left--;
-      const ranges = missing(rangesOf(group, parts)).filter((one) => !isAmong(one, pending));
-      bytes += sum(ranges);
-      added.push(...ranges);
+      add(group, rangesOf(group, parts));
     }
-    this.#pending = [...pending, ...added];
+    this.#requested = [...pending, ...added];
     if (added.length > 0) fetchAhead(added);
   }
 }
