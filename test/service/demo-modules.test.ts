@@ -14,7 +14,9 @@ export function load(url, context, next) {
   appendFileSync(process.env.LOADED_MODULES, url + '\\n');
   return next(url, context);
 }`);
-const recorder = dataUrl(`import { register } from 'node:module'; register(${JSON.stringify(hooks)});`);
+const recorder = dataUrl(
+  `import { register } from 'node:module'; register(${JSON.stringify(hooks)});`,
+);
 
 test('default: the demo loads no module for object stores, message servers or several machines', async () => {
   const file = join(folder, 'modules');
