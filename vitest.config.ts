@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** The tests that run whole programs take longest. */
 const programs = ['test/command/', 'test/service/', 'test/examples/', 'test/browser/'];
 /** Tests that run whole programs for long have commands of their own. */
-const apart = 'bench|browser|client|cluster|examples|guide|node|service';
+const apart = 'bench|browser|client|cluster|examples|guide|node|service|simulator';
 
 /** Starts the slowest files first, so that no worker has to wait for one of them at the end. */
 class SlowestFirst extends BaseSequencer {
@@ -30,6 +30,8 @@ export default defineConfig({
       'test/examples/token-balances.test.ts',
       'test/service/demo.test.ts',
     ],
+    // `npm run test:ledger` runs this file.
+    exclude: ['test/litesvm/simulated.test.ts'],
     sequence: { sequencer: SlowestFirst },
     // Tests spend a third of their time waiting, for a process to start or a deadline to pass, so there is one worker
     // more than cores.

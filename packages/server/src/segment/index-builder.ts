@@ -248,20 +248,20 @@ export function openClassTable(columns: ClassColumns): ClassTable {
     count: programs.length,
     ofProgram: (program) => [lowerBound(programs, program), lowerBound(programs, program + 1)],
     row: (i) => {
-      const shape = shapes[i] as number;
+      const shape = elementAt(shapes, i);
       return {
-        program: programs[i] as number,
+        program: elementAt(programs, i),
         prefix: prefixes.subarray(i * prefixBytes, i * prefixBytes + (shape % wholeBit)),
         isWhole: (shape & wholeBit) !== 0,
         committed: Math.floor(shape / committedScale),
-        instructionCount: instructionCounts[i] as number,
-        transactionCount: transactionCounts[i] as number,
+        instructionCount: elementAt(instructionCounts, i),
+        transactionCount: elementAt(transactionCounts, i),
       };
     },
     transactions: (i) => {
-      const end = ends[i] as number;
-      const list = lists.subarray(end - (lengths[i] as number), end);
-      return readDistances(list, transactionCounts[i] as number);
+      const end = elementAt(ends, i);
+      const list = lists.subarray(end - elementAt(lengths, i), end);
+      return readDistances(list, elementAt(transactionCounts, i));
     },
   };
 }
