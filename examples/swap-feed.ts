@@ -60,20 +60,21 @@ type Instruction = Block<typeof query>['instructions'][number];
 
 /** Returns the token transfers that a swap made itself: the first one into the pool, the last one out of it. */
 function findLegs({ instructions, tokenBalances }: Block<typeof query>, swap: Instruction) {
-  const { transactionIndex, instructionAddress } = swap;
-  const isHere = (one: { transactionIndex: number }) => one.transactionIndex === transactionIndex;
+  const { transactionIndex: index, instructionAddress: address } = swap;
+  const isHere = (one: { transactionIndex: number }) => one.transactionIndex === index;
   const balances = tokenBalances.filter(isHere);
   const mints = new Map(balances.map((one) => [one.account, one.postMint ?? one.preMint]));
   const transfers = instructions.filter(isHere).flatMap((one) => {
-    const isCalled = one.instructionAddress.slice(0, -1).join('.') === instructionAddress.join('.');
+    const isCalled = one.instructionAddress.slice(0, -1).join('.') === address.join('.');
     const data = decodeBase58(one.data);
-    // 3 is Transfer and 12 is TransferChecked, in SPL Token and in Token-2022. The amount follows.
+    const [from = '', to = ''] = one.accounts;
+    // 3 is Transfer and 12 is TransferChecked, whose second account is the mint. The amount follows.
     if (!isCalled || one.accounts.length < 3 || (data[0] !== 3 && data[0] !== 12)) return [];
-    const amount = String(Buffer.from(data).readBigUInt64LE(1));
-    return [{ mint: mints.get(one.accounts[0] ?? '') ?? null, amount }];
+    // An account that exists only during the transaction has no balance, but the pool's account has.
+    const mint = data[0] === 12 ? to : (mints.get(from) ?? mints.get(to) ?? null);
+    return [{ mint, amount: String(Buffer.from(data).readBigUInt64LE(1)) }];
   });
-  const none = { mint: null, amount: null };
-  return { sold: transfers[0] ?? none, bought: transfers.at(-1) ?? none };
+  return { sold: transfers[0], bought: transfers.at(-1) };
 }
 
 async function storeSwaps(block: Block<typeof query>): Promise<void> {
@@ -91,9 +92,8 @@ async function storeSwaps(block: Block<typeof query>): Promise<void> {
         block.header.timestamp === null ? null : String(block.header.timestamp),
         transactionIndex,
         instructionAddress.join('.'),
-        transaction.signatures[0] ?? null,
-        transaction.feePayer,
-        ...[sold.mint, sold.amount, bought.mint, bought.amount],
+        ...[transaction.signatures[0] ?? null, transaction.feePayer],
+        ...[sold?.mint ?? null, sold?.amount ?? null, bought?.mint ?? null, bought?.amount ?? null],
       ],
     );
   }

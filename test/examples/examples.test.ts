@@ -58,7 +58,7 @@ async function readTransfers(url: string): Promise<string[]> {
 
 /**
  * Returns the swaps of the AMM with their tokens, from the arguments and the accounts of the instructions: the amount
- * sold, and the mints of the user's two token accounts.
+ * sold and the two mints.
  */
 async function readAmmSwaps(url: string): Promise<string[]> {
   const query = {
@@ -66,24 +66,17 @@ async function readAmmSwaps(url: string): Promise<string[]> {
     toBlock,
     fields: {
       instruction: { transactionIndex: true, instructionAddress: true, accounts: true, data: true },
-      tokenBalance: { transactionIndex: true, account: true, preMint: true, postMint: true },
     },
-    instructions: [
-      { programId: amm, d8: swapStart, isCommitted: true, transactionTokenBalances: true },
-    ],
+    instructions: [{ programId: amm, d8: swapStart, isCommitted: true }],
   } as const;
   const swaps: string[] = [];
   for await (const batch of createClient({ url }).stream(query, { finalized: true })) {
     if (batch.kind === 'rollback') continue;
     for (const block of batch.blocks) {
       const names = namesOf(block);
-      for (const [i, { transactionIndex, accounts, data }] of block.instructions.entries()) {
-        const mintOf = (account: string | undefined) =>
-          block.tokenBalances
-            .filter((one) => one.transactionIndex === transactionIndex && one.account === account)
-            .map(({ preMint, postMint }) => postMint ?? preMint)[0];
+      for (const [i, { accounts, data }] of block.instructions.entries()) {
         const sold = Buffer.from(decodeBase58(data)).readBigUInt64LE(8);
-        swaps.push(`${names[i]} ${sold} ${mintOf(accounts[5])} ${mintOf(accounts[6])}`);
+        swaps.push(`${names[i]} ${sold} ${accounts[9]} ${accounts[10]}`);
       }
     }
   }
