@@ -41,6 +41,7 @@ async function expectRecords(program: GuideProgram): Promise<void> {
     expect(running.lines.length).toBeGreaterThan(0);
     // A count or a sum must not be zero.
     expect(running.output).toMatch(/(^|[ :])[1-9]\d*( |$)/m);
+    expect(running.output).not.toMatch(/^0 /m);
   } finally {
     await running.stop();
   }

@@ -27,7 +27,7 @@ Sluice follows a simulated ledger and streams it.
 ${facts.refused.map((line) => `  not served  ${line}\n`).join('')}  operator    ${adminUrl}/ready  /health  /metrics
   data        ${dataFolder}, about ${gigabytes(bytesPerDay)} GB a day, ${gigabytes(freeBytes)} GB free
 
-Run this in another terminal to stream blocks:
+Run this in another terminal to stream blocks. The response ends after 300 s; to continue, request from the slot after the last line:
 
   ${curlLine(url)}
 
