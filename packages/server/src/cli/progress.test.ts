@@ -24,8 +24,17 @@ test('default: without a terminal, a line is printed every five seconds and at t
   expect(text()).toBe('');
   add(4_800);
   expect(text()).toBe('3 of 10 blocks, 1.5 MB, 1 a second\n');
+  add(1_000);
   progress.finish();
-  expect(text()).toBe('3 of 10 blocks, 1.5 MB, 1 a second\n');
+  expect(text()).toBe('4 of 10 blocks, 2.0 MB, 1 a second\n');
+});
+
+test('behavior: without a terminal, the end prints no line that was printed already', () => {
+  const { progress, add, text } = create(false, 10);
+  add(5_000);
+  expect(text()).toBe('1 of 10 blocks, 0.5 MB, 0 a second\n');
+  progress.finish();
+  expect(text()).toBe('');
 });
 
 test('behavior: on a terminal, a bar is redrawn in place', () => {

@@ -17,6 +17,8 @@ export class Progress {
   #shownMs: number;
   #bytes = 0;
   #done = 0;
+  /** The state in the last line. */
+  #shownState = '';
 
   constructor(
     /**
@@ -46,12 +48,13 @@ export class Progress {
     const nowMs = this.#clock.nowMs();
     if (nowMs - this.#shownMs < (this.#isTerminal ? barEveryMs : lineEveryMs)) return;
     this.#shownMs = nowMs;
+    this.#shownState = this.#state;
     this.#err.write(this.#isTerminal ? `\r${this.#bar()}` : `${this.#line()}\n`);
   }
 
-  /** Shows the final state, also if no progress was shown before. Shows nothing if nothing was done. */
+  /** Shows the final state, also if no progress was shown before. Prints no second line if the last one shows it already. */
   finish(): void {
-    if (this.#done === 0) return;
+    if (this.#done === 0 || (!this.#isTerminal && this.#state === this.#shownState)) return;
     this.#err.write(this.#isTerminal ? `\r${this.#bar()}\n` : `${this.#line()}\n`);
   }
 
@@ -59,6 +62,11 @@ export class Progress {
   stop(): void {
     if (this.#done === 0) return;
     this.#err.write(`${this.#isTerminal ? '\r' : ''}${this.#amount()}\n`);
+  }
+
+  /** The finished amount and share. The rate changes even if nothing was done. */
+  get #state(): string {
+    return `${this.#done} ${this.#share?.()}`;
   }
 
   #bar(): string {
