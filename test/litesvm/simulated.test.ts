@@ -96,7 +96,7 @@ function* simulate(): Generator<WireTransaction> {
   for (const slot of [...first, windowSlots - 2, windowSlots - 1]) {
     const block = generator.generate(chain.blockAt(slot) as ChainBlock);
     const { json } = renderRawBlock(block, { transactionDetails: 'full', rewards: false });
-    // All amounts of these accounts are safe integers.
+    // The amounts of these accounts are below 2^53, so numbers are exact.
     const { transactions } = JSON.parse(Buffer.from(json).toString()) as {
       transactions: WireTransaction[];
     };

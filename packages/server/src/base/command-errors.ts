@@ -43,7 +43,7 @@ export const COMMAND_ERRORS = {
     text: 'the service refused the request; if it requires a key, set SLUICE_KEY',
   },
   'service-dataset-missing': {
-    text: 'the service of SLUICE_URL has no such dataset; name one of those that were found',
+    text: 'the service of SLUICE_URL has no such dataset; choose one of the datasets in the list',
   },
 
   // The configuration. Every error names the key and the line, and shows no secret.

@@ -101,7 +101,7 @@ function recordFilters(select: SectionRecorder, { addressFilters, logKinds }: Pl
   }
 }
 
-/** Returns whether an item selects every record of its kind, so that nothing of its row groups is read in vain. */
+/** Returns whether an item selects every record of its kind, so that every page of its row groups is used. */
 export function selectsAll(item: PlannedItem): boolean {
   const { addressFilters, dataFilters, isCommitted, logKinds } = item;
   const filterCount = addressFilters.length + dataFilters.length;

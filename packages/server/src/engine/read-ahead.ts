@@ -7,7 +7,7 @@ const aheadBytesMax = 8 << 20;
 const aheadRangeCountMax = 48;
 /**
  * How many row groups in advance are requested first. The number doubles with every batch that needs the same parts, so that a query that
- * ends early, or needs less of later groups, has fetched little in vain.
+ * ends early, or needs less of later groups, has fetched little that it does not use.
  */
 const firstGroupCount = 4;
 const groupCountMax = 16;

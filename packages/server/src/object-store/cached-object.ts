@@ -96,8 +96,8 @@ export class CachedObject {
   }
 
   /**
-   * Fetches ranges that will probably be needed. Does nothing if too much is being fetched in advance already: whoever needs
-   * the ranges fetches them later.
+   * Fetches ranges that will probably be needed. Does nothing if the budget for ranges in advance is used up: the
+   * ranges are then fetched when a query reads them.
    */
   async fetchAhead(ranges: readonly ByteRange[]): Promise<void> {
     const { aheadBudget } = this.#modules;

@@ -11,7 +11,7 @@ export class IntColumn {
   #data: Uint32Array = noInts;
   length = 0;
 
-  /** Wraps values, which the column then owns. */
+  /** Creates a column of these values, without a copy: the caller must not change them afterwards. */
   static of(values: Uint32Array): IntColumn {
     const column = new IntColumn();
     column.#data = values;
@@ -45,7 +45,7 @@ export class LongColumn {
   #data: BigUint64Array = noLongs;
   length = 0;
 
-  /** Wraps values, which the column then owns. */
+  /** Creates a column of these values, without a copy: the caller must not change them afterwards. */
   static of(values: BigUint64Array): LongColumn {
     const column = new LongColumn();
     column.#data = values;
@@ -79,7 +79,7 @@ export class ByteColumn {
   #data: Uint8Array = noBytes;
   length = 0;
 
-  /** Wraps values, which the column then owns. */
+  /** Creates a column of these values, without a copy: the caller must not change them afterwards. */
   static of(values: Uint8Array): ByteColumn {
     const column = new ByteColumn();
     column.#data = values;

@@ -36,7 +36,7 @@ const COUNT_SIGMA = 0.45;
 const VOTE_SIGMA = 0.1;
 const LATE_VOTE_RATE = 0.002;
 const LOST_LOG_RATE = 0.5;
-/** The share of failed transactions that are rejected as a whole, and of those that fail after all instructions ran. */
+/** The share of failed transactions that fail before their first instruction, and the share that fail after their last one. */
 const RARE_RATE = 0.004;
 /** The share of the last transactions of a window that end sessions. */
 const SETTLE_RATE = 0.5;
@@ -140,7 +140,7 @@ export class BlockRunner {
     scene.next(random, slot, random.chance(failureRate));
     const rare = oddities?.rareRate ?? RARE_RATE;
     const kind = scene.isDoomed ? random.unit() : 1;
-    // The transaction is rejected as a whole, or fails after all instructions ran, so its instructions need not fail themselves.
+    // The transaction fails before its first instruction or after its last one, so none of its instructions fails.
     if (kind < rare * 2) scene.isDoomed = false;
     scene.refusal = kind < rare ? random.pick(REFUSALS) : null;
     if (isEnding) {

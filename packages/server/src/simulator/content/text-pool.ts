@@ -15,7 +15,7 @@ export type PooledText = Brand<number, 'PooledText'>;
 /** Stands for no text. Texts have greater offsets. */
 export const NO_TEXT = 0 as PooledText;
 
-/** Reads a text from a table that holds only texts, and `NO_TEXT` where there is none. */
+/** Reads a text from a table of texts. An empty entry is `NO_TEXT`. */
 export function pooledTextAt(texts: Int32Array, index: number): PooledText {
   return texts[index] as PooledText;
 }
