@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
 import { DeflateEncoder } from '@sluice/server/dist/kernels/deflate-encoder.js';
-import { buildSegment } from '@sluice/server/dist/segment/build-segment.js';
+import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
 import { type Benchmark, type Quantiles, quantilesOf, UsageFailure } from './benchmark.ts';
 import { corpusBlocks } from './engine/corpus-blocks.ts';
 import { parseBody } from './engine/parse-body.ts';

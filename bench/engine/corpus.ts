@@ -12,8 +12,8 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
-import { buildSegment } from '@sluice/server/dist/segment/build-segment.js';
-import { SegmentWriter } from '@sluice/server/dist/segment/segment-writer.js';
+import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
+import { SegmentWriter } from '@sluice/server/dist/segment/write/segment-writer.js';
 import { type CorpusOptions, corpusBlocks } from './corpus-blocks.ts';
 import { readScript } from './duckdb.ts';
 import { DuckdbLoader, pieceBlockCount } from './duckdb-loader.ts';

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EnginePool } from '@sluice/server/dist/engine/engine-pool.js';
+import { EnginePool } from '@sluice/server/dist/engine/threads/engine-pool.js';
 import type { Query } from '@sluice/server/dist/query/query.js';
 import { type Corpus, segmentsFolder } from './corpus.ts';
 import { parseBody } from './parse-body.ts';

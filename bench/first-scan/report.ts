@@ -1,4 +1,4 @@
-import { ENGINE_LIMITS } from '@sluice/server/dist/engine/engine-limits.js';
+import { ENGINE_LIMITS } from '@sluice/server/dist/engine/threads/engine-limits.js';
 import { commit, describeMachine, digits, markdownTable, megabytes } from '../report-text.ts';
 import type { CheckedAnswer } from './check-answer.ts';
 import type { ScanCost } from './explain-query.ts';

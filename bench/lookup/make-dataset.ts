@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { encodeBase58 } from '@sluice/server/dist/base/base58.js';
 import { systemClock } from '@sluice/server/dist/base/clock.js';
 import type { SealedSegment } from '@sluice/server/dist/chain/chain-snapshot.js';
-import { createDataset } from '@sluice/server/dist/dataset/create-dataset.js';
 import { Dataset } from '@sluice/server/dist/dataset/dataset.js';
 import { SegmentBuffer } from '@sluice/server/dist/dataset/merge/built-segment.js';
 import { describeBuilt } from '@sluice/server/dist/dataset/segment-store.js';
+import { createDataset } from '@sluice/server/dist/dataset/stored/create-dataset.js';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
 import {
   type Signature,
@@ -15,7 +15,7 @@ import {
   toSignature,
   toSlot,
 } from '@sluice/server/dist/ledger/primitives.js';
-import { buildSegment } from '@sluice/server/dist/segment/build-segment.js';
+import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
 import { nodeFs } from '@sluice/server/dist/storage/node-fs.js';
 import { datasetName } from '../service/processes.ts';
 import { simulatedRecords } from '../simulated-records.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
-import { ENGINE_LIMITS } from '@sluice/server/dist/engine/engine-limits.js';
+import { ENGINE_LIMITS } from '@sluice/server/dist/engine/threads/engine-limits.js';
 import { quantilesOf } from '../benchmark.ts';
 import type { Corpus } from '../engine/corpus.ts';
 import { Subject } from '../engine/subject.ts';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildSegment } from '@sluice/server/dist/segment/build-segment.js';
+import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
 import { corpusBlocks } from '../engine/corpus-blocks.ts';
 import { CommandProcess } from './command-process.ts';
 import { datasetName } from './processes.ts';

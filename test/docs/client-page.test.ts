@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { CLIENT_ERRORS } from '../../packages/client/src/sluice-error.ts';
+import { CLIENT_ERRORS } from '../../packages/client/src/base/sluice-error.ts';
 import { repositoryRoot } from '../repository-files.ts';
 
 test('behavior: docs/client.md lists every error of the client with the texts of the catalogue', () => {

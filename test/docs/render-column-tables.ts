@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import {
   BLOCK_COLUMN_NAMES,
   BLOCK_COLUMNS,
-} from '../../packages/server/src/segment/block-columns.ts';
-import { SECTIONS, shapeOf } from '../../packages/server/src/segment/columns.ts';
-import { SECTION_COLUMNS } from '../../packages/server/src/segment/section-layout.ts';
+} from '../../packages/server/src/segment/layout/block-columns.ts';
+import { SECTIONS, shapeOf } from '../../packages/server/src/segment/layout/columns.ts';
+import { SECTION_COLUMNS } from '../../packages/server/src/segment/layout/section-layout.ts';
 
 const folder = new URL('../../packages/server/src/segment/', import.meta.url);
 

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { chunkBytes } from '../../packages/server/src/segment/chunk-checksums.ts';
-import { CODING, DOMAINS } from '../../packages/server/src/segment/columns.ts';
+import { chunkBytes } from '../../packages/server/src/segment/encoding/chunk-checksums.ts';
+import { CODING, DOMAINS } from '../../packages/server/src/segment/layout/columns.ts';
 import {
   footerBytes,
   formatVersion,
   headerBytes,
   PART,
-} from '../../packages/server/src/segment/directory.ts';
+} from '../../packages/server/src/segment/layout/directory.ts';
 import {
   busiestAccountsMax,
   GROUP_LIMITS,
   pageKeyCount,
   pageTransactions,
   SEGMENT_LIMITS,
-} from '../../packages/server/src/segment/limits.ts';
+} from '../../packages/server/src/segment/layout/limits.ts';
 import { renderBlockColumns, renderColumns } from './render-column-tables.ts';
 
 const page = readFileSync(new URL('../../docs/segment-format.md', import.meta.url), 'utf8');

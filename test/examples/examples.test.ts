@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, test } from 'vitest';
-import { decodeBase58 } from '../../packages/client/src/base58.ts';
+import { decodeBase58 } from '../../packages/client/src/base/base58.ts';
 import { createClient } from '../../packages/client/src/client.ts';
 import { StormWorld } from '../client/storm-world.ts';
 import { repositoryRoot } from '../repository-files.ts';

@@ -20,7 +20,13 @@ import { findLayerBreaches } from './rules/layers.ts';
 import { findEagerImports } from './rules/on-demand.ts';
 import { findDependencyFaults, findLockFaults } from './rules/packages.ts';
 import { findTestFaults } from './rules/tests.ts';
-import { findBadNames, findLargeFiles, findMarks, findOutsidePaths } from './rules/text.ts';
+import {
+  findBadNames,
+  findLargeFiles,
+  findLargeFolders,
+  findMarks,
+  findOutsidePaths,
+} from './rules/text.ts';
 import { type Finding, parseSource, type RepositoryFile } from './source-file.ts';
 
 const files = readRepository();
@@ -62,6 +68,7 @@ test('behavior: no file contains marks of unfinished work', () => expectNone(fin
 test('behavior: files refer only to the project itself', () => expectNone(findOutsidePaths(files)));
 test('behavior: file names are meaningful', () => expectNone(findBadNames(files)));
 test('limit: no file is too large', () => expectNone(findLargeFiles(files)));
+test('limit: no folder has too many files', () => expectNone(findLargeFolders(files)));
 test('behavior: links and paths in documents exist', () => expectNone(findBrokenLinks(files)));
 
 test('behavior: documents that sources refer to exist', () => {

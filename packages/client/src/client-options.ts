@@ -1,8 +1,8 @@
-import type { OnEvent } from './client-events.ts';
-import type { RetryOptions } from './endpoints.ts';
-import type { HttpOptions } from './http-client.ts';
-import type { LineLimits } from './line-groups.ts';
-import { SluiceError } from './sluice-error.ts';
+import type { OnEvent } from './base/client-events.ts';
+import { SluiceError } from './base/sluice-error.ts';
+import type { RetryOptions } from './http/endpoints.ts';
+import type { HttpOptions } from './http/http-client.ts';
+import type { LineLimits } from './http/line-groups.ts';
 
 export interface ClientOptions {
   /**

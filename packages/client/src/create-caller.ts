@@ -1,8 +1,9 @@
 /** Short calls: one request with a small response, and a few retries. */
+
+import { SluiceError } from './base/sluice-error.ts';
 import type { ParsedOptions } from './client-options.ts';
-import { type AttemptModules, Attempts, type Endpoints } from './endpoints.ts';
-import type { HttpClient, OpenResponse } from './http-client.ts';
-import { SluiceError } from './sluice-error.ts';
+import { type AttemptModules, Attempts, type Endpoints } from './http/endpoints.ts';
+import type { HttpClient, OpenResponse } from './http/http-client.ts';
 
 /** The parts of a client. */
 export interface ClientParts {

@@ -1,20 +1,20 @@
 import { memberOf } from '@sluice/protocol/unknown-value';
-import { Backlog } from './backlog.ts';
-import { type BlockRef, parseBlockRef } from './block-ref.ts';
-import { CursorStream } from './block-stream.ts';
+import { type BlockRef, parseBlockRef } from './base/block-ref.ts';
+import { type Clock, systemClock } from './base/clock.ts';
+import { isSluiceError, SluiceError } from './base/sluice-error.ts';
 import { type ClientOptions, parseOptions } from './client-options.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { type ClientParts, createCaller } from './create-caller.ts';
-import { Attempts, Endpoints } from './endpoints.ts';
-import { HttpClient } from './http-client.ts';
+import { Attempts, Endpoints } from './http/endpoints.ts';
+import { HttpClient } from './http/http-client.ts';
+import { type Random, systemRandom } from './http/retry-wait.ts';
 import { buildLookups, type Lookups } from './lookups.ts';
-import { planQuery } from './plan-query.ts';
-import type { Query, Strict } from './query-types.ts';
-import { type Random, systemRandom } from './retry-wait.ts';
-import { isSluiceError, SluiceError } from './sluice-error.ts';
-import { BatchLoop } from './stream-batches.ts';
-import { StreamRequester } from './stream-requester.ts';
-import type { BlockStream, StreamOptions } from './stream-types.ts';
+import { Backlog } from './stream/backlog.ts';
+import { CursorStream } from './stream/block-stream.ts';
+import { planQuery } from './stream/plan-query.ts';
+import type { Query, Strict } from './stream/query-types.ts';
+import { BatchLoop } from './stream/stream-batches.ts';
+import { StreamRequester } from './stream/stream-requester.ts';
+import type { BlockStream, StreamOptions } from './stream/stream-types.ts';
 
 export interface Metadata {
   readonly dataset: string;

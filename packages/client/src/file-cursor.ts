@@ -1,6 +1,6 @@
 /** A cursor in a file, for Node, Deno and Bun. */
 import { open, readFile, rename } from 'node:fs/promises';
-import { type Cursor, type CursorState, parseCursorState } from './cursor.ts';
+import { type Cursor, type CursorState, parseCursorState } from './stream/cursor.ts';
 
 /**
  * Returns a cursor that is stored in a file. The file is replaced atomically after each batch. After a crash between the work and the

@@ -4,11 +4,11 @@ import { type FieldName, fieldNames, KINDS, type Kind } from '@sluice/protocol/f
 import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 import type { FieldsBody } from '@sluice/protocol/query-body';
 import { hasMembers } from '@sluice/protocol/unknown-value';
-import { buildBlockReviver } from './block-parser.ts';
+import { decodeMarked } from './base/exact-json.ts';
+import { isSluiceError, SluiceError } from './base/sluice-error.ts';
 import type { Call, ClientParts, ReadAnswer } from './create-caller.ts';
-import { decodeMarked } from './exact-json.ts';
-import type { Block, Query } from './query-types.ts';
-import { isSluiceError, SluiceError } from './sluice-error.ts';
+import { buildBlockReviver } from './stream/block-parser.ts';
+import type { Block, Query } from './stream/query-types.ts';
 
 type AllFields = { readonly [K in Kind]: { readonly [Name in FieldName<K, 'ledger'>]: true } };
 

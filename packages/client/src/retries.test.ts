@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { ClientEvent } from './client-events.ts';
-import type { Clock } from './clock.ts';
+import type { ClientEvent } from './base/client-events.ts';
+import type { Clock } from './base/clock.ts';
+import { isSluiceError } from './base/sluice-error.ts';
 import { createClient } from './create-client.ts';
-import { parseRetryAfter, retryWaitMs } from './retry-wait.ts';
-import { isSluiceError } from './sluice-error.ts';
+import { parseRetryAfter, retryWaitMs } from './http/retry-wait.ts';
 import { codeOf, collect } from './testing/collect.ts';
 import { StubFetch, type StubReply } from './testing/stub-fetch.ts';
 

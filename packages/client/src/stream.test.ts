@@ -1,9 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import type { ClientEvent } from './client-events.ts';
+import type { ClientEvent } from './base/client-events.ts';
 import { createClient } from './create-client.ts';
-import { wrongHash } from './find-common-block.ts';
+import { wrongHash } from './stream/find-common-block.ts';
 import { codeOf, collect } from './testing/collect.ts';
 import { ModelChain } from './testing/model-chain.ts';
 import { scaledClock } from './testing/scaled-clock.ts';

@@ -12,7 +12,7 @@ interface Ban {
 const nowhere = () => false;
 const clocks = new Set([
   'packages/server/src/base/clock.ts',
-  'packages/client/src/clock.ts',
+  'packages/client/src/base/clock.ts',
   'packages/web/src/base/clock.ts',
 ]);
 const isClock = (path: string) => clocks.has(path);

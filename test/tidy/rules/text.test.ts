@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { findBadNames, findLargeFiles, findMarks, findOutsidePaths } from './text.ts';
+import {
+  findBadNames,
+  findLargeFiles,
+  findLargeFolders,
+  findMarks,
+  findOutsidePaths,
+} from './text.ts';
 
 test.each(['TO-DO', 'FIX-ME', 'XX-X', 'HA-CK'])(
   'error: the mark %s is found, with its line',
@@ -28,6 +34,17 @@ test('limit: a file of more than 512 KiB is found', () => {
   const fits = { path: 'a.json', text: 'x'.repeat(512 * 1024) };
   expect(findLargeFiles([fits])).toEqual([]);
   expect(findLargeFiles([{ ...fits, text: `${fits.text}x` }])).toHaveLength(1);
+});
+
+test('limit: a folder of more than 27 source files is found, without counting its tests', () => {
+  const folder = 'packages/server/src/stream';
+  const sources = Array.from({ length: 27 }, (_, i) => ({ path: `${folder}/a${i}.ts`, text: '' }));
+  const tests = sources.map(({ path }) => ({ path: path.replace('.ts', '.test.ts'), text: '' }));
+  expect(findLargeFolders([...sources, ...tests])).toEqual([]);
+  const more = { path: `${folder}/b.ts`, text: '' };
+  expect(findLargeFolders([...sources, ...tests, more])).toEqual([
+    { path: folder, message: '28 files: divide the folder by topic' },
+  ]);
 });
 
 test('error: file names that are not in kebab-case, meaningless or versioned are found', () => {

@@ -47,6 +47,22 @@ export function findLargeFiles(files: readonly RepositoryFile[]): Finding[] {
     .map(({ path }) => ({ path, message: 'larger than 512 KiB: generate it from a seed instead' }));
 }
 
+/** A reader must be able to take in the list of files at a glance. */
+const folderFilesMax = 27;
+
+/** Finds folders of product code with too many files. Tests do not count. */
+export function findLargeFolders(files: readonly RepositoryFile[]): Finding[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    if (!/^packages\/[^/]+\/src\/.*\.tsx?$/.test(path) || isTestOnly(path)) continue;
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > folderFilesMax)
+    .map(([path, count]) => ({ path, message: `${count} files: divide the folder by topic` }));
+}
+
 const vagueNames = new Set(['util', 'utils', 'helper', 'helpers', 'misc', 'common', 'index']);
 
 export function findBadNames(files: readonly RepositoryFile[]): Finding[] {

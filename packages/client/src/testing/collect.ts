@@ -1,4 +1,4 @@
-import { isSluiceError } from '../sluice-error.ts';
+import { isSluiceError } from '../base/sluice-error.ts';
 
 /** Reads an iterable to its end. */
 export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

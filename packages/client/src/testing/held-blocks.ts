@@ -1,5 +1,5 @@
-import type { BlockRef } from '../block-ref.ts';
-import type { Batch } from '../stream-types.ts';
+import type { BlockRef } from '../base/block-ref.ts';
+import type { Batch } from '../stream/stream-types.ts';
 
 /** The store of a consumer. It throws if a batch would make it inconsistent. */
 export class HeldBlocks {

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 
 /** Returns a clock that runs faster by a factor, so that delays and timeouts keep their proportions. */
 export function scaledClock(factor: number): Clock {

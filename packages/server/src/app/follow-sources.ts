@@ -12,12 +12,12 @@ import { SourceBuilder } from './build-sources.ts';
 import { Closers } from './closers.ts';
 import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
 import { parseRetention } from './config/parse-retention.ts';
+import type { TimingMetrics } from './metrics/timing-metrics.ts';
 import { isFed } from './plan-datasets.ts';
 import type { RunningDataset } from './running-dataset.ts';
 import { startPreparing } from './start-preparing.ts';
 import { takeFiles } from './take-files.ts';
 import type { Tasks } from './tasks.ts';
-import type { TimingMetrics } from './timing-metrics.ts';
 
 export interface FollowSourcesModules {
   readonly clock: Clock;

@@ -2,11 +2,11 @@
 
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
-import { datasetExists } from '../dataset/create-dataset.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
-import { dropDataset } from '../dataset/drop-dataset.ts';
 import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';
+import { datasetExists } from '../dataset/stored/create-dataset.ts';
+import { dropDataset } from '../dataset/stored/drop-dataset.ts';
 import type { ImportProgress } from '../ingest/import-blocks.ts';
 import { standardInput } from '../source/files/open-byte-stream.ts';
 import { nodeFs } from '../storage/node-fs.ts';

@@ -1,4 +1,4 @@
-import { removeDropped } from '../dataset/drop-dataset.ts';
+import { removeDropped } from '../dataset/stored/drop-dataset.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { WriterLock } from '../storage/writer-lock.ts';
 

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
 import { CodedError } from '../base/errors.ts';
-import { checkFolderNotShared } from '../dataset/check-folder-not-shared.ts';
-import { createDataset, datasetExists } from '../dataset/create-dataset.ts';
 import { Dataset, type DatasetModules, type DatasetOptions } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import type { Manifest } from '../dataset/manifest.ts';
+import { checkFolderNotShared } from '../dataset/stored/check-folder-not-shared.ts';
+import { createDataset, datasetExists } from '../dataset/stored/create-dataset.ts';
 import type { Fs } from '../storage/fs.ts';
 import type { WriterLock } from '../storage/writer-lock.ts';
 import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';

@@ -1,8 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { CodedError, isCodedError } from '../base/errors.ts';
-import { findDatasets } from '../dataset/find-datasets.ts';
 import { type Manifest, readManifest } from '../dataset/manifest.ts';
+import { findDatasets } from '../dataset/stored/find-datasets.ts';
 import type { DatasetNames } from '../http/served-dataset.ts';
 import type { Fs } from '../storage/fs.ts';
 import type { Config, DatasetConfig } from './config/config-schema.ts';

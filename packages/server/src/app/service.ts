@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
-import { EnginePool } from '../engine/engine-pool.ts';
+import { EnginePool } from '../engine/threads/engine-pool.ts';
 import { AdminServer } from '../http/admin-server.ts';
 import { HTTP_LIMITS, type HttpLimits } from '../http/http-limits.ts';
 import type { ApiKey } from '../http/keys/api-keys.ts';
@@ -31,10 +31,10 @@ import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
 import { warmUp } from '../stream/warm-up.ts';
 import { adminPort } from './config/admin-port.ts';
 import type { Config, ConfigLimits } from './config/config-schema.ts';
-import { addDatasetMetrics } from './dataset-metrics.ts';
-import { addProcessMetrics } from './process-metrics.ts';
-import { addTimingMetrics, type TimingMetrics } from './timing-metrics.ts';
-import { watchVisibleLag } from './watch-visible-lag.ts';
+import { addDatasetMetrics } from './metrics/dataset-metrics.ts';
+import { addProcessMetrics } from './metrics/process-metrics.ts';
+import { addTimingMetrics, type TimingMetrics } from './metrics/timing-metrics.ts';
+import { watchVisibleLag } from './metrics/watch-visible-lag.ts';
 
 export interface ServiceOptions {
   readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits' | 'role' | 'store'>;

@@ -9,7 +9,7 @@
  */
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
-import type { SignatureIndexPlace } from '../segment/signature-index-place.ts';
+import type { SignatureIndexPlace } from '../segment/indexes/signature-index-place.ts';
 
 export interface ChainSnapshot {
   /** Increases by one with every commit. Within one process, two snapshots with the same version are identical. */

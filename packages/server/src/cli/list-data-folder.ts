@@ -1,5 +1,5 @@
 import { addDetail, isCodedError } from '../base/errors.ts';
-import { findDatasets } from '../dataset/find-datasets.ts';
+import { findDatasets } from '../dataset/stored/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 
 /** Returns the names of the datasets in a data folder. Errors contain the folder. */

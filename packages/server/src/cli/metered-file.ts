@@ -1,7 +1,7 @@
 import { memberOf } from '@sluice/protocol/unknown-value';
 import { addDetail, CodedError, isCodedError } from '../base/errors.ts';
 import { systemErrorCode } from '../base/system-error-code.ts';
-import type { SegmentBytes } from '../segment/open-segment.ts';
+import type { SegmentBytes } from '../segment/read/open-segment.ts';
 import { openRangeFile } from '../storage/range-file.ts';
 
 /** The file of a segment, which counts the bytes that are read. */

@@ -1,7 +1,7 @@
 /** Arguments that refer to segments: files, or a dataset of a data folder for all its segments. */
 import { existsSync } from 'node:fs';
 import { CodedError } from '../base/errors.ts';
-import { readStoredDataset } from '../dataset/stored-dataset.ts';
+import { readStoredDataset } from '../dataset/stored/stored-dataset.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import type { CommandContext } from './context.ts';
 import { listDataFolder } from './list-data-folder.ts';

@@ -12,7 +12,7 @@ import type { CachedObject } from '../object-store/cached-object.ts';
 import { openingRanges } from '../object-store/cached-range-file.ts';
 import type { ObjectCache } from '../object-store/object-cache.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
-import { readSegmentHeaders } from '../segment/open-segment.ts';
+import { readSegmentHeaders } from '../segment/read/open-segment.ts';
 
 export interface BucketSegmentsModules {
   readonly store: ObjectStore;

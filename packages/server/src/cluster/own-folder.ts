@@ -3,9 +3,9 @@
  * the manifests in the bucket follow it. A machine that lost its disk starts again from the newest manifest.
  */
 import { CodedError } from '../base/errors.ts';
-import { datasetExists } from '../dataset/create-dataset.ts';
-import { restoreDataset } from '../dataset/restore-dataset.ts';
-import { readStoredDataset } from '../dataset/stored-dataset.ts';
+import { datasetExists } from '../dataset/stored/create-dataset.ts';
+import { restoreDataset } from '../dataset/stored/restore-dataset.ts';
+import { readStoredDataset } from '../dataset/stored/stored-dataset.ts';
 import type { Fs } from '../storage/fs.ts';
 import type { Bucket } from './bucket.ts';
 import { sealedPart } from './bucket-manifest.ts';

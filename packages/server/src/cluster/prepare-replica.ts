@@ -1,7 +1,7 @@
 import { CodedError } from '../base/errors.ts';
-import { datasetExists } from '../dataset/create-dataset.ts';
 import { manifestName } from '../dataset/manifest.ts';
-import { restoreDataset } from '../dataset/restore-dataset.ts';
+import { datasetExists } from '../dataset/stored/create-dataset.ts';
+import { restoreDataset } from '../dataset/stored/restore-dataset.ts';
 import { type Fs, removeIfExists } from '../storage/fs.ts';
 import type { Bucket } from './bucket.ts';
 import { type BucketManifest, type ManifestLog, sealedPart } from './bucket-manifest.ts';

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { CodedError, isCodedError } from '../base/errors.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
-import { datasetExists } from '../dataset/create-dataset.ts';
-import { restoreDataset } from '../dataset/restore-dataset.ts';
+import { datasetExists } from '../dataset/stored/create-dataset.ts';
+import { restoreDataset } from '../dataset/stored/restore-dataset.ts';
 import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../storage/fs.ts';
 import type { Bucket } from './bucket.ts';
 import { sealedPart } from './bucket-manifest.ts';

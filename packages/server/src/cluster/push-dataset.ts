@@ -4,7 +4,7 @@ import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BuiltSegment } from '../dataset/merge/built-segment.ts';
 import type { SegmentSequence } from '../dataset/merge/merge-thread.ts';
 import { describeBuilt } from '../dataset/segment-store.ts';
-import { readStoredDataset, type StoredDataset } from '../dataset/stored-dataset.ts';
+import { readStoredDataset, type StoredDataset } from '../dataset/stored/stored-dataset.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import type { Bucket } from './bucket.ts';
 import { sealedPart } from './bucket-manifest.ts';

@@ -5,12 +5,12 @@ import { ManualClock } from '../base/testing/manual-clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, nameOf, ref, slot } from '../chain/testing/chain-fixtures.ts';
 import type { Block } from '../ledger/block.ts';
-import { buildSegment } from '../segment/build-segment.ts';
+import { buildSegment } from '../segment/write/build-segment.ts';
 import { type SimFault, SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
 import type { NewBlock, NewChange } from './chain-writer.ts';
-import { createDataset, datasetExists } from './create-dataset.ts';
 import { Dataset } from './dataset.ts';
 import { encodeManifest, type Manifest } from './manifest.ts';
+import { createDataset, datasetExists } from './stored/create-dataset.ts';
 
 const folder = 'data/ledger';
 const manifest: Manifest = {

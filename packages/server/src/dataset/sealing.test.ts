@@ -8,14 +8,14 @@ import { findPreviousBlocks } from '../chain/find-blocks.ts';
 import { slot } from '../chain/testing/chain-fixtures.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import { type BlockHash, toBlockHash } from '../ledger/primitives.ts';
-import { buildSegment } from '../segment/build-segment.ts';
-import { decodeBlocks } from '../segment/decode-blocks.ts';
-import { openSegment } from '../segment/open-segment.ts';
+import { decodeBlocks } from '../segment/read/decode-blocks.ts';
+import { openSegment } from '../segment/read/open-segment.ts';
+import { buildSegment } from '../segment/write/build-segment.ts';
 import { SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
-import { createDataset, datasetExists } from './create-dataset.ts';
 import { Dataset } from './dataset.ts';
 import { MergeThread } from './merge/merge-thread.ts';
 import { chooseTrim, type Retention } from './retention.ts';
+import { createDataset, datasetExists } from './stored/create-dataset.ts';
 import { mergeInProcess, toBuiltSegment } from './testing/merge-in-process.ts';
 
 const folder = 'data/ledger';

@@ -3,7 +3,7 @@ import { assert } from '../base/assert.ts';
 import { discard } from '../base/discard.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BlockHeader } from '../ledger/block.ts';
-import { readSegmentHeaders } from '../segment/open-segment.ts';
+import { readSegmentHeaders } from '../segment/read/open-segment.ts';
 import {
   type Fs,
   readWholeFile,

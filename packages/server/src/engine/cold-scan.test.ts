@@ -7,11 +7,11 @@ import { CachedRangeFile } from '../object-store/cached-range-file.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { Presence } from '../object-store/presence.ts';
 import type { Selection } from '../query/query.ts';
-import { buildSegment } from '../segment/build-segment.ts';
+import { buildSegment } from '../segment/write/build-segment.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { Engine } from './engine.ts';
-import { ReadAhead } from './read-ahead.ts';
 import { parseTestQuery } from './testing/arbitrary-query.ts';
+import { ReadAhead } from './threads/read-ahead.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cold-'));
 afterAll(() => rmSync(folder, { recursive: true }));

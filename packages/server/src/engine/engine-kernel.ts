@@ -1,10 +1,9 @@
 import { assert } from '../base/assert.ts';
 import { elementAt } from '../base/element-at.ts';
 import type { EngineExports } from '../kernels/engine-exports.ts';
+import { FREE_MEMORY_START } from '../kernels/layout/memory.ts';
 import { ensureMemory, type Kernel, loadKernel } from '../kernels/load-kernel.ts';
 
-/** Kernels keep their own constants below this address. */
-const heapStart = 65_536;
 /**
  * The initial size of the memory, and the step by which it grows. V8 counts a grown memory as newly allocated and collects garbage after
  * each growth, so growth must be rare. Pages that were never written take no physical memory.
@@ -34,7 +33,7 @@ export class EngineKernel {
   readonly #kernel: Kernel<EngineExports>;
   readonly #free: Extent[] = [];
   readonly #sizes = new Map<number, number>();
-  #end = heapStart;
+  #end = FREE_MEMORY_START;
   allocatedBytes = 0;
   #bytes = new Uint8Array(0);
   #ints = new Uint32Array(0);

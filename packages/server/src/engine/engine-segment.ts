@@ -1,7 +1,7 @@
 import { BLOCK_KEYS_SHIFT } from '../kernels/layout/selection.ts';
 import type { Selection } from '../query/query.ts';
-import type { Segment } from '../segment/open-segment.ts';
-import { SegmentIndex } from '../segment/segment-index.ts';
+import { SegmentIndex } from '../segment/indexes/segment-index.ts';
+import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import { buildHeaderTexts, type HeaderTexts } from './header-texts.ts';
 import { PlainReader } from './plain-reader.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { buildSegment } from '../segment/build-segment.ts';
+import { buildSegment } from '../segment/write/build-segment.ts';
 import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
 import { answerQuery } from './reference/answer-query.ts';

@@ -5,7 +5,7 @@
 import { assert } from '../base/assert.ts';
 import type { Steps } from '../base/time-slices.ts';
 import type { Selection } from '../query/query.ts';
-import { openSegment, type Segment, type SegmentBytes } from '../segment/open-segment.ts';
+import { openSegment, type Segment, type SegmentBytes } from '../segment/read/open-segment.ts';
 import { EngineKernel } from './engine-kernel.ts';
 import { EngineSegment } from './engine-segment.ts';
 import { type Lookup, type LookupResults, runLookup } from './lookup/lookup.ts';

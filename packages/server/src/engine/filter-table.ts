@@ -19,7 +19,7 @@ import {
   WITH_TOKEN_BALANCES,
   WITH_TRANSACTION,
 } from '../kernels/layout/selection.ts';
-import type { ColumnName } from '../segment/columns.ts';
+import type { ColumnName } from '../segment/layout/columns.ts';
 import type { MadeColumn } from './make-column.ts';
 
 /** A column that holds positions in the key list of the row's transaction. */

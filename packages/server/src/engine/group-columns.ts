@@ -11,23 +11,23 @@ import {
   DESCRIPTOR_VALUES,
 } from '../kernels/layout/columns.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
+import { damaged } from '../segment/encoding/unit.ts';
 import {
   type ColumnName,
   DOMAINS,
   pagedSectionCount,
   SECTIONS,
   shapeOf,
-} from '../segment/columns.ts';
-import { pageName } from '../segment/decode-group.ts';
-import { type GroupEntry, pageCountOf, type StoredColumn } from '../segment/directory.ts';
+} from '../segment/layout/columns.ts';
+import { type GroupEntry, pageCountOf, type StoredColumn } from '../segment/layout/directory.ts';
 import {
   beginGroup,
   columnNamed,
   type PlacedColumn,
   valueBytes,
   writeDescriptors,
-} from '../segment/section-layout.ts';
-import { damaged } from '../segment/unit.ts';
+} from '../segment/layout/section-layout.ts';
+import { pageName } from '../segment/read/decode-group.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
 import { type LoadedColumn, type MadeColumn, makeColumn } from './make-column.ts';

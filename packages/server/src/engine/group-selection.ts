@@ -11,9 +11,9 @@ import {
   MARK_TOKEN_BALANCE,
   MARK_TRANSACTION,
 } from '../kernels/layout/selection.ts';
-import { DOMAINS } from '../segment/columns.ts';
-import type { GroupEntry } from '../segment/directory.ts';
-import type { Segment } from '../segment/open-segment.ts';
+import { DOMAINS } from '../segment/layout/columns.ts';
+import type { GroupEntry } from '../segment/layout/directory.ts';
+import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
 import { type GroupNeeds, needsOf, writeGroupTable } from './group-table.ts';

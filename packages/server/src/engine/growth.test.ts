@@ -1,11 +1,11 @@
 /** Queries on segments of a later or an earlier version, with other columns. */
 import { expect, test } from 'vitest';
 import type { Block } from '../ledger/block.ts';
-import { buildSegment } from '../segment/build-segment.ts';
-import { CODING, COLUMNS, type ColumnName, DOMAINS, SECTIONS } from '../segment/columns.ts';
-import { SECTION_LAYOUT } from '../segment/section-layout.ts';
+import { CODING, COLUMNS, type ColumnName, DOMAINS, SECTIONS } from '../segment/layout/columns.ts';
+import { SECTION_LAYOUT } from '../segment/layout/section-layout.ts';
 import { rewriteSegment } from '../segment/testing/rewrite-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
+import { buildSegment } from '../segment/write/build-segment.ts';
 import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
 import { answerQuery } from './reference/answer-query.ts';

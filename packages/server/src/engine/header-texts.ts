@@ -2,7 +2,7 @@ import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { elementAt } from '../base/element-at.ts';
 import { parentHashOnWire } from '../ledger/parent-hash-on-wire.ts';
 import type { Selection } from '../query/query.ts';
-import type { Segment } from '../segment/open-segment.ts';
+import type { Segment } from '../segment/read/open-segment.ts';
 
 /** The JSON headers of a segment's blocks as one text, and the position where each starts. */
 export interface HeaderTexts {

@@ -33,7 +33,7 @@ import {
   SHAPE_NULLABLE,
   SHAPE_STRIDE_SHIFT,
 } from '../kernels/layout/selection.ts';
-import type { Segment } from '../segment/open-segment.ts';
+import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { PositionColumn } from './filter-table.ts';
 import type { GroupColumns } from './group-columns.ts';

@@ -9,22 +9,22 @@ import { isCodedError } from '../base/errors.ts';
 import type { Block, Instruction } from '../ledger/block.ts';
 import { discriminator } from '../ledger/discriminator.ts';
 import type { Query } from '../query/query.ts';
-import { buildSegment } from '../segment/build-segment.ts';
-import { chunkBytes } from '../segment/chunk-checksums.ts';
-import { SECTIONS } from '../segment/columns.ts';
-import { type GroupEntry, PART } from '../segment/directory.ts';
-import { openSegment } from '../segment/open-segment.ts';
-import { SegmentIndex } from '../segment/segment-index.ts';
+import { chunkBytes } from '../segment/encoding/chunk-checksums.ts';
+import { SegmentIndex } from '../segment/indexes/segment-index.ts';
+import { SECTIONS } from '../segment/layout/columns.ts';
+import { type GroupEntry, PART } from '../segment/layout/directory.ts';
+import { openSegment } from '../segment/read/open-segment.ts';
 import { namesAt, plainRegions, unitRegions } from '../segment/testing/plain-regions.ts';
 import { replacePlain } from '../segment/testing/rewrite-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
+import { buildSegment } from '../segment/write/build-segment.ts';
 import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
 import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
-import { EnginePool } from './engine-pool.ts';
 import { answerQuery } from './reference/answer-query.ts';
 import { parseTestQuery } from './testing/arbitrary-query.ts';
+import { EnginePool } from './threads/engine-pool.ts';
 
 const blocks = simulatedBlocks({
   content: { profile: '2025', transactionsPerBlock: 230, epochRewardsPerBlock: 30 },

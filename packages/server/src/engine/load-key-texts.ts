@@ -4,10 +4,10 @@
  */
 import { KEY_TEXT_BYTES } from '../kernels/layout/writing.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
-import { chunkBytes } from '../segment/chunk-checksums.ts';
-import { keyBytes } from '../segment/dictionary.ts';
-import { PART } from '../segment/directory.ts';
-import type { Segment } from '../segment/open-segment.ts';
+import { chunkBytes } from '../segment/encoding/chunk-checksums.ts';
+import { keyBytes } from '../segment/layout/dictionary.ts';
+import { PART } from '../segment/layout/directory.ts';
+import type { Segment } from '../segment/read/open-segment.ts';
 import { blockKeys, type EngineSegment } from './engine-segment.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';

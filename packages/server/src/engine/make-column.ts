@@ -1,5 +1,5 @@
 /** Columns that are derived from stored ones, by name. They are valid while the row group is in memory. */
-import type { ColumnName } from '../segment/columns.ts';
+import type { ColumnName } from '../segment/layout/columns.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { Scratch } from './scratch.ts';
 

@@ -1,7 +1,7 @@
 /** Which sections of a row group a query reads, found without reading any. */
 import { RECORD_ARRAYS } from '@sluice/protocol/field-table';
 import type { Selection } from '../query/query.ts';
-import { type ColumnName, SECTIONS, type Section, shapeOf } from '../segment/columns.ts';
+import { type ColumnName, SECTIONS, type Section, shapeOf } from '../segment/layout/columns.ts';
 import { type GroupNeeds, needsOf } from './group-table.ts';
 import type { ColumnReader, LoadedColumn, MadeColumn } from './make-column.ts';
 import type { PlannedItem } from './plan-items.ts';

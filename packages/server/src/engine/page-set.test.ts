@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { GroupEntry } from '../segment/directory.ts';
+import type { GroupEntry } from '../segment/layout/directory.ts';
 import { PageSet, pagesOf, type TransactionSpan } from './page-set.ts';
 import type { PlannedItem } from './plan-items.ts';
 

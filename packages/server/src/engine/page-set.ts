@@ -1,4 +1,4 @@
-import { type GroupEntry, pageCountOf } from '../segment/directory.ts';
+import { type GroupEntry, pageCountOf } from '../segment/layout/directory.ts';
 import { type PlannedItem, sliceOf } from './plan-items.ts';
 
 /** Transactions of a segment, counted from its first; the end is not included. */

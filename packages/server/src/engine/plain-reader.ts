@@ -1,7 +1,7 @@
 /** Reads byte ranges of the uncompressed part of a segment into the kernel's memory and verifies the chunks that contain them. */
-import { chunkBytes } from '../segment/chunk-checksums.ts';
-import type { Segment } from '../segment/open-segment.ts';
-import { damaged } from '../segment/unit.ts';
+import { chunkBytes } from '../segment/encoding/chunk-checksums.ts';
+import { damaged } from '../segment/encoding/unit.ts';
+import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 
 /** Counts what a run has read. */

@@ -11,8 +11,8 @@ import { decodeBase58 } from '../base/base58.ts';
 import { elementAt } from '../base/element-at.ts';
 import { TARGET_PROGRAM } from '../kernels/layout/selection.ts';
 import type { AddressList, Hex, Item, Selection } from '../query/query.ts';
-import { LOG_KIND_CODES } from '../segment/columns.ts';
-import type { SegmentIndex } from '../segment/segment-index.ts';
+import type { SegmentIndex } from '../segment/indexes/segment-index.ts';
+import { LOG_KIND_CODES } from '../segment/layout/columns.ts';
 import { type AddressTest, filterTest, relationBit } from './filter-table.ts';
 
 export interface AddressFilter {

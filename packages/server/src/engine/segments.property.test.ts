@@ -3,10 +3,10 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { buildSegment } from '../segment/build-segment.ts';
-import { decodeBlocks } from '../segment/decode-blocks.ts';
-import { mergeSegments } from '../segment/merge-segments.ts';
-import { openSegment } from '../segment/open-segment.ts';
+import { decodeBlocks } from '../segment/read/decode-blocks.ts';
+import { openSegment } from '../segment/read/open-segment.ts';
+import { buildSegment } from '../segment/write/build-segment.ts';
+import { mergeSegments } from '../segment/write/merge-segments.ts';
 import { arbitraryBlocks } from './testing/arbitrary-block.ts';
 
 test('property: decoding a segment returns the blocks that it was built from', () => {

@@ -18,7 +18,7 @@ import {
   type ColumnName,
   FIELD_COLUMNS,
   type FieldColumn,
-} from '../segment/columns.ts';
+} from '../segment/layout/columns.ts';
 import type { ColumnReader, MadeColumn } from './make-column.ts';
 
 const CODE = {

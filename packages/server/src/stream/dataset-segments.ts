@@ -2,8 +2,8 @@ import { type CodedError, isCodedError } from '../base/errors.ts';
 import { SharedBufferPool } from '../base/shared-buffer-pool.ts';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { DatasetReader, RemoteSegment } from '../dataset/dataset-reader.ts';
-import type { EnginePool } from '../engine/engine-pool.ts';
-import type { SegmentFailure } from '../engine/segment-failure.ts';
+import type { EnginePool } from '../engine/threads/engine-pool.ts';
+import type { SegmentFailure } from '../engine/threads/segment-failure.ts';
 import { idleBytesMax, OpenSegments } from './open-segments.ts';
 
 /** The buffers of hot blocks: enough for those that stay open and as much again for those being read. */

@@ -11,15 +11,15 @@ import {
   type SealedSegment,
 } from '../chain/chain-snapshot.ts';
 import type { Allocate, DatasetReader } from '../dataset/dataset-reader.ts';
-import { RUN_LIMITS } from '../engine/engine-limits.ts';
-import { EnginePool } from '../engine/engine-pool.ts';
 import { answerBlock, headerLine } from '../engine/reference/answer-query.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
+import { RUN_LIMITS } from '../engine/threads/engine-limits.ts';
+import { EnginePool } from '../engine/threads/engine-pool.ts';
 import type { Block } from '../ledger/block.ts';
-import { buildSegment } from '../segment/build-segment.ts';
-import { PART } from '../segment/directory.ts';
-import { openSegment } from '../segment/open-segment.ts';
+import { PART } from '../segment/layout/directory.ts';
+import { openSegment } from '../segment/read/open-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
+import { buildSegment } from '../segment/write/build-segment.ts';
 import { DatasetSegments } from './dataset-segments.ts';
 import { EngineEvaluator } from './engine-evaluator.ts';
 import { FinalizedHeadEvaluator } from './finalized-head-evaluator.ts';

@@ -13,7 +13,7 @@ import type { Clock } from '../base/clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { isStillOnChain } from '../chain/find-blocks.ts';
 import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';
-import type { TextForm } from '../engine/engine-messages.ts';
+import type { TextForm } from '../engine/threads/engine-messages.ts';
 import type { Selection } from '../query/query.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
 import { type StreamRange, tipOf } from './decide-start.ts';

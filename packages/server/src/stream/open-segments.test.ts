@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { EnginePool } from '../engine/engine-pool.ts';
+import { EnginePool } from '../engine/threads/engine-pool.ts';
 import { idleBytesMax, idleCountMax, OpenSegments } from './open-segments.ts';
 
 const pool = new EnginePool({ threadCount: 1, cacheBytesMax: 1 << 20 });

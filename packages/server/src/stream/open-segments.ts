@@ -1,6 +1,6 @@
 import { assert } from '../base/assert.ts';
-import type { SegmentPlace } from '../engine/engine-messages.ts';
-import type { EnginePool, FetchRanges } from '../engine/engine-pool.ts';
+import type { SegmentPlace } from '../engine/threads/engine-messages.ts';
+import type { EnginePool, FetchRanges } from '../engine/threads/engine-pool.ts';
 
 interface OpenSegment {
   /** The bytes of its buffer, including the unused part. A file uses none. */

@@ -2,7 +2,7 @@
 import { assert } from '../base/assert.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
-import type { TextForm } from '../engine/engine-messages.ts';
+import type { TextForm } from '../engine/threads/engine-messages.ts';
 import type { Selection } from '../query/query.ts';
 import { queryKey } from '../query/query-key.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';

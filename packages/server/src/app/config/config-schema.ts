@@ -6,7 +6,7 @@ import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import Type, { type Static, type TSchema } from 'typebox';
 import { datasetNamePattern } from '../../dataset/manifest.ts';
-import { ENGINE_LIMITS } from '../../engine/engine-limits.ts';
+import { ENGINE_LIMITS } from '../../engine/threads/engine-limits.ts';
 import { HTTP_LIMITS } from '../../http/http-limits.ts';
 import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';
 import { STREAM_LIMITS } from '../../stream/stream-limits.ts';

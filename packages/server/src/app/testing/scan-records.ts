@@ -7,8 +7,8 @@ import { answerBlock } from '../../engine/reference/answer-query.ts';
 import type { Block, Transaction } from '../../ledger/block.ts';
 import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator-lengths.ts';
 import type { Selection } from '../../query/query.ts';
-import { decodeBlocks } from '../../segment/decode-blocks.ts';
-import { openSegment } from '../../segment/open-segment.ts';
+import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
 
 export async function readAllBlocks(
   dataset: DatasetReader,

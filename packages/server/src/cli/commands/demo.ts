@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { DEMO_CONFIG, describeDemo } from '../../app/demo-config.ts';
-import { replaceEarlierDemo } from '../../app/replace-earlier-demo.ts';
+import { DEMO_CONFIG, describeDemo } from '../../app/demo/demo-config.ts';
+import { replaceEarlierDemo } from '../../app/demo/replace-earlier-demo.ts';
 import type { CommandContext } from '../context.ts';
 import {
   addListenOptions,

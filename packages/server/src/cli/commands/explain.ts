@@ -7,7 +7,7 @@ import { Engine } from '../../engine/engine.ts';
 import type { BlockRange, RunReport } from '../../engine/segment-run.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
-import type { Segment } from '../../segment/open-segment.ts';
+import type { Segment } from '../../segment/read/open-segment.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';

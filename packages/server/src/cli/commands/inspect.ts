@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { formatVersion } from '../../segment/directory.ts';
-import { type MeasuredPart, measureSegment } from '../../segment/measure-segment.ts';
-import { openSegment, type Segment } from '../../segment/open-segment.ts';
+import { formatVersion } from '../../segment/layout/directory.ts';
+import { type MeasuredPart, measureSegment } from '../../segment/read/measure-segment.ts';
+import { openSegment, type Segment } from '../../segment/read/open-segment.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { naming, openMeteredFile } from '../metered-file.ts';

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { addDetail, CodedError, isCodedError } from '../../base/errors.ts';
 import type { Block } from '../../ledger/block.ts';
-import { SegmentWriter } from '../../segment/segment-writer.ts';
+import { SegmentWriter } from '../../segment/write/segment-writer.ts';
 import { readBlockFiles } from '../../source/files/read-block-files.ts';
 import { type BlockLine, lineExpected } from '../../source/files/read-block-lines.ts';
 import { normalizeBlock } from '../../source/normalize/normalize-block.ts';

@@ -16,9 +16,9 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decodeBlocks } from '../../segment/decode-blocks.ts';
-import { SEGMENT_LIMITS } from '../../segment/limits.ts';
-import { openSegment } from '../../segment/open-segment.ts';
+import { SEGMENT_LIMITS } from '../../segment/layout/limits.ts';
+import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
 import { main } from '../main.ts';
 
 let folder: string;

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { isCodedError } from '../../base/errors.ts';
 import { isTerminal, styler, usesColor } from '../../base/terminal.ts';
-import { StoredReader } from '../../dataset/stored-reader.ts';
+import { StoredReader } from '../../dataset/stored/stored-reader.ts';
 import { buildStatus } from '../../http/describe-dataset.ts';
 import type { BlockRef } from '../../ledger/block.ts';
 import { nodeFs } from '../../storage/node-fs.ts';

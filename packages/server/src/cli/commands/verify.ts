@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { CodedError } from '../../base/errors.ts';
-import { type Damage, verifyDataset } from '../../dataset/verify-dataset.ts';
+import { type Damage, verifyDataset } from '../../dataset/stored/verify-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import type { CommandContext } from '../context.ts';
 import { listDataFolder } from '../list-data-folder.ts';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { messageOf } from '@sluice/protocol/unknown-value';
 import { isCodedError } from '../../base/errors.ts';
-import { findDatasets } from '../../dataset/find-datasets.ts';
-import { readStoredDataset } from '../../dataset/stored-dataset.ts';
+import { findDatasets } from '../../dataset/stored/find-datasets.ts';
+import { readStoredDataset } from '../../dataset/stored/stored-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { formatCount } from '../format-table.ts';

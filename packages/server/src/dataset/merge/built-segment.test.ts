@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { buildSegment } from '../../segment/build-segment.ts';
+import { buildSegment } from '../../segment/write/build-segment.ts';
 import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { SegmentBuffer } from './built-segment.ts';
 

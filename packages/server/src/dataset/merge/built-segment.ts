@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib';
 import { elementAt } from '../../base/element-at.ts';
-import { openSegment, type SegmentBytes } from '../../segment/open-segment.ts';
 import {
   locateSignatureIndex,
   type SignatureIndexPlace,
-} from '../../segment/signature-index-place.ts';
+} from '../../segment/indexes/signature-index-place.ts';
+import { openSegment, type SegmentBytes } from '../../segment/read/open-segment.ts';
 
 /** A complete segment in memory, ready to be stored. */
 export interface BuiltSegment {

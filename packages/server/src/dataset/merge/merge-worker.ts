@@ -4,10 +4,10 @@ import { assert } from '../../base/assert.ts';
 import { collectGarbage } from '../../base/collect-garbage.ts';
 import { discard } from '../../base/discard.ts';
 import { lowerThreadPriority } from '../../base/lower-thread-priority.ts';
-import { appendDraft } from '../../segment/draft.ts';
-import { appendSegment } from '../../segment/merge-segments.ts';
-import { openSegment } from '../../segment/open-segment.ts';
-import { SegmentWriter } from '../../segment/segment-writer.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
+import { appendDraft } from '../../segment/write/draft.ts';
+import { appendSegment } from '../../segment/write/merge-segments.ts';
+import { SegmentWriter } from '../../segment/write/segment-writer.ts';
 import { SegmentBuffer } from './built-segment.ts';
 import type { MergeReply, MergeRequest, MergeWorkerData } from './segment-merger.ts';
 

@@ -1,5 +1,5 @@
-import { mergeSegments } from '../../segment/merge-segments.ts';
-import { openSegment, type Segment } from '../../segment/open-segment.ts';
+import { openSegment, type Segment } from '../../segment/read/open-segment.ts';
+import { mergeSegments } from '../../segment/write/merge-segments.ts';
 import { type BuiltSegment, SegmentBuffer } from '../merge/built-segment.ts';
 import type { SegmentSequence } from '../merge/merge-thread.ts';
 

@@ -1,7 +1,7 @@
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { Selection } from '../../query/query.ts';
-import { SECTIONS } from '../../segment/columns.ts';
-import { type GroupEntry, pageCountOf } from '../../segment/directory.ts';
+import { SECTIONS } from '../../segment/layout/columns.ts';
+import { type GroupEntry, pageCountOf } from '../../segment/layout/directory.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import { selectableArrays } from '../group-table.ts';
 import { type PlannedItem, planItems, sliceOf, unite } from '../plan-items.ts';

@@ -7,14 +7,14 @@ import { systemErrorCode } from '../../base/system-error-code.ts';
 import type { Steps } from '../../base/time-slices.ts';
 import type { CachedPlace } from '../../object-store/cached-range-file.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
-import { hasSignature } from '../../segment/has-signature.ts';
-import { openSegment, type SegmentBytes } from '../../segment/open-segment.ts';
-import { probeSignature } from '../../segment/probe-signature.ts';
-import { hashSignature } from '../../segment/segment-index.ts';
+import { hasSignature } from '../../segment/indexes/has-signature.ts';
+import { probeSignature } from '../../segment/indexes/probe-signature.ts';
+import { hashSignature } from '../../segment/indexes/segment-index.ts';
 import {
   locateSignatureIndex,
   type SignatureIndexPlace,
-} from '../../segment/signature-index-place.ts';
+} from '../../segment/indexes/signature-index-place.ts';
+import { openSegment, type SegmentBytes } from '../../segment/read/open-segment.ts';
 
 /** A segment's file, or the cache file of one in an object store. */
 export type ProbeFile = {

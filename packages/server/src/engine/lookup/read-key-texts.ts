@@ -1,7 +1,7 @@
 import { elementAt } from '../../base/element-at.ts';
-import { keyTexts } from '../../segment/codec.ts';
-import { keyBytes } from '../../segment/dictionary.ts';
-import type { Segment } from '../../segment/open-segment.ts';
+import { keyTexts } from '../../segment/encoding/codec.ts';
+import { keyBytes } from '../../segment/layout/dictionary.ts';
+import type { Segment } from '../../segment/read/open-segment.ts';
 
 /** Keys with a smaller gap between them are read together, because they are in the same or the next chunk, which is read anyway. */
 const gapCountMax = 64;

@@ -1,6 +1,6 @@
 import { elementAt } from '../../base/element-at.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
-import type { Segment } from '../../segment/open-segment.ts';
+import type { Segment } from '../../segment/read/open-segment.ts';
 import { type BlockRange, firstAtOrAfter } from '../segment-run.ts';
 
 /** Maps the transactions of a segment to their blocks. Both are numbered from the first one of the segment. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
 import type { Block } from '../../ledger/block.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';
-import { buildSegment } from '../../segment/build-segment.ts';
+import { buildSegment } from '../../segment/write/build-segment.ts';
 import { buildBlockQuery } from '../../source/portal/line-query.ts';
 import { readLineBlock } from '../../source/portal/read-line-block.ts';
 import { arbitraryBlock } from '../testing/arbitrary-block.ts';

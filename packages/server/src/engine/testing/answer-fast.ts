@@ -1,6 +1,6 @@
 import type { Block } from '../../ledger/block.ts';
 import type { Query } from '../../query/query.ts';
-import { buildSegment } from '../../segment/build-segment.ts';
+import { buildSegment } from '../../segment/write/build-segment.ts';
 import { answerSegments } from '../answer-segments.ts';
 import { Engine } from '../engine.ts';
 

@@ -1,8 +1,8 @@
 import type { BlockHeader } from '../../ledger/block.ts';
-import { buildBlock, collect } from '../../segment/build-segment.ts';
-import { type AllocateDraft, appendDraft, encodeDraft } from '../../segment/draft.ts';
-import { mergeUnderHeader } from '../../segment/merge-segments.ts';
-import { openSegment } from '../../segment/open-segment.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
+import { buildBlock, collect } from '../../segment/write/build-segment.ts';
+import { type AllocateDraft, appendDraft, encodeDraft } from '../../segment/write/draft.ts';
+import { mergeUnderHeader } from '../../segment/write/merge-segments.ts';
 import type { NormalizedBlock } from '../../source/normalize/normalize-block.ts';
 import type { NormalizeCounts } from '../../source/normalize/normalize-counts.ts';
 

@@ -4,7 +4,7 @@ const [dist, folder, url, more = '{}'] = process.argv.slice(2);
 const { limits, retention } = JSON.parse(more);
 const load = (path) => import(`${dist}${path}`);
 const { Dataset } = await load('dataset/dataset.js');
-const { createDataset, datasetExists } = await load('dataset/create-dataset.js');
+const { createDataset, datasetExists } = await load('dataset/stored/create-dataset.js');
 const { Ingester } = await load('ingest/ingester.js');
 const { startPreparerPool } = await load('ingest/prepare/preparer-pool.js');
 const { nodeFs } = await load('storage/node-fs.js');

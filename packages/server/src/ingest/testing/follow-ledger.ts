@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { Random } from '../../base/random.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
-import { createDataset, datasetExists } from '../../dataset/create-dataset.ts';
 import { Dataset } from '../../dataset/dataset.ts';
 import type { DatasetLimits } from '../../dataset/dataset-limits.ts';
 import type { Retention } from '../../dataset/retention.ts';
+import { createDataset, datasetExists } from '../../dataset/stored/create-dataset.ts';
 import type { SimulatedNode } from '../../simulator/start-node.ts';
 import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
 import type { SourceOptions } from '../../source/open-source.ts';

@@ -1,5 +1,5 @@
 // Converts the JSON of a block's transactions to rows, without creating JavaScript objects. It accepts only ordinary transactions. It
-// removes the rows of any other transaction and leaves it to `source/normalize-transaction.ts` and `segment/append-block.ts`, which define
+// removes the rows of any other transaction and leaves it to `source/normalize-transaction.ts` and `segment/write/append-block.ts`, which define
 // the rows of a transaction. The rows of an accepted transaction are the same as theirs.
 // 
 //   block ─► scan (shared/scan.ts): positions of its transactions

@@ -1,6 +1,6 @@
 /**
  * The ids of the columns of a segment, and how a page of them is described to the kernels. This file is TypeScript and
- * AssemblyScript at once: `segment/columns.ts` and the kernels use the same constants. It therefore has only integer constants
+ * AssemblyScript at once: `segment/layout/columns.ts` and the kernels use the same constants. It therefore has only integer constants
  * without a type. An id is stored in every segment and is never used for another column.
  */
 

@@ -6,8 +6,8 @@
  *   directory    one unit: counts, then an entry per unit
  */
 
-import { ByteReader } from '../byte-stream.ts';
-import { checkEntry, decodeUnit, type UnitEntry } from '../unit.ts';
+import { ByteReader } from '../encoding/byte-stream.ts';
+import { checkEntry, decodeUnit, type UnitEntry } from '../encoding/unit.ts';
 import { BLOCK_COLUMN_NAMES_1, COLUMN_NAMES_1 } from './columns.ts';
 
 export interface GroupEntry {

@@ -1,17 +1,23 @@
 /** Reads segments of format 1, in which every column of a row group is one unit. Only used to convert them. */
 import { elementAt } from '../../base/element-at.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
-import type { BlockColumnName, BlockColumnOf } from '../block-columns.ts';
-import type { BlockCounts } from '../block-counts.ts';
-import { COLUMNS, type ColumnName } from '../columns.ts';
-import { keyBytes } from '../dictionary.ts';
-import { decodeFooter, footerBytes, headerBytes } from '../directory.ts';
-import { ByteColumn, IntColumn, LongColumn } from '../growable.ts';
-import { pageKeyCount } from '../limits.ts';
-import type { RowSegment } from '../merge-segments.ts';
-import { type BlockTable, readCounts, readHeaders } from '../open-segment.ts';
-import type { GroupRows } from '../row-buffer.ts';
-import { damaged, decodeUnit, joinIntUnit, joinLongUnit, type UnitEntry } from '../unit.ts';
+import { ByteColumn, IntColumn, LongColumn } from '../encoding/growable.ts';
+import {
+  damaged,
+  decodeUnit,
+  joinIntUnit,
+  joinLongUnit,
+  type UnitEntry,
+} from '../encoding/unit.ts';
+import type { BlockColumnName, BlockColumnOf } from '../layout/block-columns.ts';
+import type { BlockCounts } from '../layout/block-counts.ts';
+import { COLUMNS, type ColumnName } from '../layout/columns.ts';
+import { keyBytes } from '../layout/dictionary.ts';
+import { decodeFooter, footerBytes, headerBytes } from '../layout/directory.ts';
+import { pageKeyCount } from '../layout/limits.ts';
+import type { GroupRows } from '../layout/row-buffer.ts';
+import { type BlockTable, readCounts, readHeaders } from '../read/open-segment.ts';
+import type { RowSegment } from '../write/merge-segments.ts';
 import { BLOCK_COLUMN_NAMES_1, COLUMN_NAMES_1 } from './columns.ts';
 import { type Directory, decodeDirectory, type GroupEntry } from './directory.ts';
 import { decodeKeys } from './key-codes.ts';

@@ -1,6 +1,6 @@
-import { chunkBytes } from '../chunk-checksums.ts';
-import { sectionName } from '../decode-group.ts';
-import { partName, type Segment } from '../open-segment.ts';
+import { chunkBytes } from '../encoding/chunk-checksums.ts';
+import { sectionName } from '../read/decode-group.ts';
+import { partName, type Segment } from '../read/open-segment.ts';
 
 /** A part of a segment and its name in errors. */
 export interface Region {

@@ -1,7 +1,8 @@
 /** Creates segments that this version does not write, with valid checksums, to test readers with damaged and later segments. */
 import { encodePlainly, type PlainColumn, pushVarint } from '../../kernels/testing/plain-pages.ts';
-import { ChunkChecksums, chunkBytes } from '../chunk-checksums.ts';
-import { CODING, DOMAINS, pagedSectionCount, SECTIONS } from '../columns.ts';
+import { ChunkChecksums, chunkBytes } from '../encoding/chunk-checksums.ts';
+import { type EncodedUnit, plainUnits, type UnitEntry } from '../encoding/unit.ts';
+import { CODING, DOMAINS, pagedSectionCount, SECTIONS } from '../layout/columns.ts';
 import {
   type Directory,
   encodeDirectory,
@@ -13,11 +14,10 @@ import {
   type Part,
   type StoredColumn,
   type StoredSection,
-} from '../directory.ts';
-import { openSegment, type Segment } from '../open-segment.ts';
-import type { GroupRows } from '../row-buffer.ts';
-import { columnNamed, valueBytes } from '../section-layout.ts';
-import { type EncodedUnit, plainUnits, type UnitEntry } from '../unit.ts';
+} from '../layout/directory.ts';
+import type { GroupRows } from '../layout/row-buffer.ts';
+import { columnNamed, valueBytes } from '../layout/section-layout.ts';
+import { openSegment, type Segment } from '../read/open-segment.ts';
 
 const isPlain = ({ kind }: Part) =>
   kind === PART.keys || kind === PART.addressIndex || kind === PART.signatureIndex;

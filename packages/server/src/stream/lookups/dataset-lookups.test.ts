@@ -11,14 +11,14 @@ import {
   type SealedSegment,
 } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
-import { EnginePool } from '../../engine/engine-pool.ts';
 import { parseTestQuery } from '../../engine/testing/arbitrary-query.ts';
+import { EnginePool } from '../../engine/threads/engine-pool.ts';
 import type { Block } from '../../ledger/block.ts';
 import type { Slot } from '../../ledger/primitives.ts';
-import { buildSegment } from '../../segment/build-segment.ts';
-import { openSegment } from '../../segment/open-segment.ts';
-import { locateSignatureIndex } from '../../segment/signature-index-place.ts';
+import { locateSignatureIndex } from '../../segment/indexes/signature-index-place.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
+import { buildSegment } from '../../segment/write/build-segment.ts';
 import { DatasetSegments } from '../dataset-segments.ts';
 import { EngineEvaluator } from '../engine-evaluator.ts';
 import { DatasetLookups } from './dataset-lookups.ts';

@@ -7,7 +7,7 @@ import { elementAt } from '../../base/element-at.ts';
 import { CodedError } from '../../base/errors.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
-import type { EnginePool } from '../../engine/engine-pool.ts';
+import type { EnginePool } from '../../engine/threads/engine-pool.ts';
 import type { Query } from '../../query/query.ts';
 import type { BlockEvaluator } from '../block-evaluator.ts';
 import type { DatasetSegments } from '../dataset-segments.ts';

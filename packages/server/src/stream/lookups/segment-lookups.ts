@@ -1,6 +1,6 @@
-import type { EnginePool } from '../../engine/engine-pool.ts';
 import type { Lookup, LookupResult } from '../../engine/lookup/lookup.ts';
-import { SegmentFailure } from '../../engine/segment-failure.ts';
+import type { EnginePool } from '../../engine/threads/engine-pool.ts';
+import { SegmentFailure } from '../../engine/threads/segment-failure.ts';
 import type { DatasetSegments, UsedSegments } from '../dataset-segments.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import type { Place } from './places.ts';

@@ -7,12 +7,12 @@ import { decodeBase58 } from '../../base/base58.ts';
 import { ManualClock } from '../../base/testing/manual-clock.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
-import { EnginePool } from '../../engine/engine-pool.ts';
+import { EnginePool } from '../../engine/threads/engine-pool.ts';
 import { ObjectCache } from '../../object-store/object-cache.ts';
 import { MemoryStore } from '../../object-store/testing/memory-store.ts';
-import { buildSegment } from '../../segment/build-segment.ts';
-import { openSegment } from '../../segment/open-segment.ts';
-import { locateSignatureIndex } from '../../segment/signature-index-place.ts';
+import { locateSignatureIndex } from '../../segment/indexes/signature-index-place.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
+import { buildSegment } from '../../segment/write/build-segment.ts';
 import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { SignatureCandidates } from './signature-candidates.ts';
 

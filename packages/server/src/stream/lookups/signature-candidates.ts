@@ -1,10 +1,10 @@
 import { elementAt } from '../../base/element-at.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader, RemoteSegment } from '../../dataset/dataset-reader.ts';
-import type { EnginePool } from '../../engine/engine-pool.ts';
 import type { ProbeFile, ProbeResult } from '../../engine/lookup/probe-files.ts';
+import type { EnginePool } from '../../engine/threads/engine-pool.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
-import type { SignatureIndexPlace } from '../../segment/signature-index-place.ts';
+import type { SignatureIndexPlace } from '../../segment/indexes/signature-index-place.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 
 export interface SignatureCandidatesModules {

@@ -18,7 +18,7 @@ import type {
   SnapshotLease,
 } from '../../dataset/dataset-reader.ts';
 import type { Block, BlockHeader, BlockRef } from '../../ledger/block.ts';
-import { buildSegment } from '../../segment/build-segment.ts';
+import { buildSegment } from '../../segment/write/build-segment.ts';
 import { makeBlock } from './make-block.ts';
 
 export interface MemoryDatasetOptions {

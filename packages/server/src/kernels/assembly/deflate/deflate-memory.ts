@@ -5,6 +5,7 @@
 // 
 // A sequence is a run of literals and the match that follows it, 8 bytes:
 //   literal count, u32 · match length, u16 (0: the block ends here) · distance minus 1, u16
+import { FREE_MEMORY_START } from '../../layout/memory';
 import { HUFFMAN_BYTES } from './huffman';
 
 /** The bytes of text per block: the maximum of a stored block. */
@@ -15,7 +16,7 @@ export const SHORT_TEXT_BYTES_MAX: u32 = 24576;
 export const MATCH_BYTES_MIN: u32 = 5;
 
 /** The positions by hash. */
-export const TABLE: usize = 65536;
+export const TABLE: usize = FREE_MEMORY_START;
 const TABLE_BYTES: u32 = 65536;
 
 export const SEQUENCES: usize = TABLE + TABLE_BYTES;

@@ -203,7 +203,7 @@ export function pushBalances(): i32 {
   return <i32>rowCount;
 }
 
-/** Like `segment/zigzag.ts`. */
+/** Like `segment/encoding/zigzag.ts`. */
 function zigzag(difference: u64): u64 {
   return (difference << 1) ^ <u64>(<i64>difference >> 63);
 }

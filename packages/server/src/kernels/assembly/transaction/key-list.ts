@@ -1,5 +1,5 @@
 // The key list of the current transaction: the listed keys first, then all others that it mentions, each once, like
-// `segment/transaction-keys.ts`. Addresses are numbers of the address table. The output uses ids of the block instead, assigned in order of
+// `segment/layout/transaction-keys.ts`. Addresses are numbers of the address table. The output uses ids of the block instead, assigned in order of
 // first mention; `blockKeys` has the 32 bytes of each id.
 import { ADDRESS_COUNT_MAX, BLOCK_ID_OFFSET, entryOf, forgetMentions, keyOf, POSITION_OFFSET, STAMP_OFFSET } from './address-table';
 import { TX_KEYS, TX_OTHER_COUNT } from '../../layout/columns';

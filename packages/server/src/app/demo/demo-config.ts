@@ -1,0 +1,73 @@
+/**
+ * The configuration of the demo: two datasets of one simulated ledger with a fixed seed, so that every demo has the same blocks.
+ *
+ *   slot 0 ──────── mainnetFirstSlot, 1 February 2025 ──────── firstHeadSlot ──► grows
+ *   └ ledger-beta   └ ledger-mainnet                           └ the head at the very first start
+ */
+import { nodeFs } from '../../storage/node-fs.ts';
+import type { RunningService } from '../serve.ts';
+import { buildDemoText } from './startup-text.ts';
+
+const slotMs = 400;
+/** Enough blocks to have finalized ones, and few enough to be stored within seconds. */
+const firstHeadSlot = 200;
+const mainnetFirstSlot = 100;
+const mainnetFirstSeconds = Date.UTC(2025, 1, 1) / 1000;
+
+const ledger = {
+  kind: 'simulator',
+  name: 'simulator',
+  profile: 'demo',
+  seed: 1,
+  slotMs,
+  startSlot: firstHeadSlot,
+  startSeconds: mainnetFirstSeconds + ((firstHeadSlot - mainnetFirstSlot) * slotMs) / 1000,
+};
+
+/** In the form of a configuration file. */
+export const DEMO_CONFIG = {
+  serveUnlisted: false,
+  dialects: ['ledger', 'solana'],
+  datasets: [
+    { name: 'ledger-beta', from: 'genesis', sources: [ledger] },
+    { name: 'ledger-mainnet', from: mainnetFirstSlot, sources: [ledger] },
+  ],
+};
+
+/** The number of blocks per day, ignoring skipped slots. */
+const blocksPerDay = 86_400_000 / slotMs;
+/** The size of a block in a sealed segment: measured 8,770 bytes over 11 segments of 1,024 blocks. */
+const bytesPerBlock = 8_800;
+
+/** The longest wait for data before the startup text is printed, because the command in it should work at once. */
+const firstBlockMsMax = 10_000;
+
+export async function describeDemo(running: RunningService, signal: AbortSignal): Promise<string> {
+  const { config, url, adminUrl, datasets, refused } = running;
+  await untilStarted(datasets, AbortSignal.any([signal, AbortSignal.timeout(firstBlockMsMax)]));
+  const { freeBytes } = await nodeFs.space(config.data);
+  return buildDemoText({
+    url,
+    adminUrl,
+    dataFolder: config.data,
+    bytesPerDay: blocksPerDay * bytesPerBlock * datasets.length,
+    freeBytes,
+    datasets: datasets.map(({ planned, openedHead }) => ({
+      name: planned.names.name,
+      head: openedHead,
+    })),
+    refused: refused.map(({ name, error }) => `${name}, ${error.code}: ${error.message}`),
+  });
+}
+
+async function untilStarted(
+  datasets: RunningService['datasets'],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { dataset } of datasets) {
+    let snapshot = dataset.snapshot();
+    while (snapshot.head === null && !signal.aborted) {
+      snapshot = await dataset.changed(snapshot.version, signal);
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import { isCodedError } from '../../base/errors.ts';
+import type { Fs } from '../../storage/fs.ts';
+import { datasetNamePattern } from '../manifest.ts';
+import { datasetExists } from './create-dataset.ts';
+
+/** Returns the names of the datasets in a data folder, sorted, including those that lost their manifest. */
+export async function findDatasets(dataFolder: string, fs: Fs): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of await fs.list(dataFolder)) {
+    if (datasetNamePattern.test(name) && (await isDataset(`${dataFolder}/${name}`, fs))) {
+      found.push(name);
+    }
+  }
+  return found;
+}
+
+async function isDataset(folder: string, fs: Fs): Promise<boolean> {
+  try {
+    return await datasetExists(folder, fs);
+  } catch (error) {
+    // An unreadable folder is included, so that opening it reports the error.
+    if (isCodedError(error, 'storage-forbidden')) return true;
+    throw error;
+  }
+}

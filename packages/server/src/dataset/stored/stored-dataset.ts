@@ -1,0 +1,34 @@
+/** Reads a dataset from its files without opening it, for tools. A process may be writing it at the same time. */
+import { type ChainSnapshot, emptySnapshot, type HotBlock } from '../../chain/chain-snapshot.ts';
+import type { Fs } from '../../storage/fs.ts';
+import { readJournal, readStoredPayload } from '../../storage/read-journal.ts';
+import { replayJournal } from '../chain-writer.ts';
+import { checkJournalExists } from '../dataset-files.ts';
+import { type Manifest, readManifest } from '../manifest.ts';
+
+export interface StoredDataset {
+  readonly manifest: Manifest;
+  readonly snapshot: ChainSnapshot;
+  readonly blockCount: number;
+  /** The total size of the segments and the journal. */
+  readonly byteLength: number;
+  /** Returns the bytes of a hot block after verifying their checksum. */
+  readHotBlock(block: HotBlock): Promise<Uint8Array>;
+}
+
+export async function readStoredDataset(folder: string, fs: Fs): Promise<StoredDataset> {
+  const manifest = await readManifest(fs, folder);
+  await checkJournalExists(folder, fs);
+  const journal = await readJournal(`${folder}/journal`, fs);
+  const snapshot = journal === undefined ? emptySnapshot : replayJournal(journal);
+  const { segments, hot } = snapshot;
+  const locationOf = ({ payload }: HotBlock) => journal?.locations.get(payload);
+  const sum = (values: readonly number[]) => values.reduce((total, one) => total + one, 0);
+  return {
+    manifest,
+    snapshot,
+    blockCount: sum(segments.map(({ blockCount }) => blockCount)) + hot.length,
+    byteLength: sum(segments.map(({ byteLength }) => byteLength)) + (journal?.byteLength ?? 0),
+    readHotBlock: (block) => readStoredPayload(`${folder}/journal`, locationOf(block), fs),
+  };
+}

@@ -1,0 +1,120 @@
+/** Converts data folders that older versions wrote and that are stored in the repository. */
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../base/clock.ts';
+import type { Block } from '../../ledger/block.ts';
+import { parseSlot, type Slot } from '../../ledger/primitives.ts';
+import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
+import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
+import { nodeFs } from '../../storage/node-fs.ts';
+import { Dataset } from '../dataset.ts';
+import { upgradeDataset } from './upgrade-dataset.ts';
+import { verifyDataset } from './verify-dataset.ts';
+
+const golden = join(import.meta.dirname, '../../../../../test/formats/format-1');
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function copyOfGolden(): string {
+  const parent = mkdtempSync(join(tmpdir(), 'sluice-upgrade-'));
+  folders.push(parent);
+  const folder = join(parent, 'golden');
+  cpSync(join(golden, 'dataset'), folder, { recursive: true });
+  return folder;
+}
+
+/** Returns the blocks that the older version stored, normalized from the raw blocks of the node. */
+function rawBlocks(): Block[] {
+  const text = gunzipSync(readFileSync(join(golden, 'blocks.jsonl.gz'))).toString();
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const slot = parseSlot(Number(/"slot":(\d+)/.exec(line)?.[1])) as Slot;
+      const block = line.slice(line.indexOf('"block":') + 8, -1);
+      return normalizeBlock(slot, Buffer.from(block)).block;
+    });
+}
+
+const modules = (signal = new AbortController().signal) => ({
+  fs: nodeFs,
+  clock: systemClock,
+  isLockHeld: () => true,
+  signal,
+});
+
+async function storedBlocks(folder: string): Promise<Block[]> {
+  const dataset = await Dataset.open({ folder, realTime: false }, modules());
+  try {
+    const { segments, hot } = dataset.snapshot();
+    const sealed = await Promise.all(segments.map((segment) => dataset.readSegment(segment)));
+    const recent = await Promise.all(hot.map((block) => dataset.decodeHotBlock(block)));
+    return [...sealed.flatMap((bytes) => decodeBlocks(openSegment(bytes))), ...recent];
+  } finally {
+    await dataset.close();
+  }
+}
+
+test('error: dataset-upgrade-needed: a folder of format 1 is rejected', async () => {
+  const folder = copyOfGolden();
+  await expect(Dataset.open({ folder, realTime: false }, modules())).rejects.toMatchObject({
+    code: 'dataset-upgrade-needed',
+    detail: { formatVersion: 1, known: 2 },
+  });
+});
+
+test('default: the conversion keeps every record of sealed and hot blocks', async () => {
+  const folder = copyOfGolden();
+  const summary = await upgradeDataset({ folder }, modules());
+  expect(summary).toEqual({ segmentsConverted: 2, hotBlocksConverted: 4, isComplete: true });
+  expect(await storedBlocks(folder)).toEqual(rawBlocks());
+  expect(await verifyDataset({ folder }, nodeFs, new AbortController().signal)).toEqual([]);
+  expect(readdirSync(join(folder, 'segments'))).toHaveLength(2);
+  const again = await upgradeDataset({ folder }, modules());
+  expect(again).toEqual({ segmentsConverted: 0, hotBlocksConverted: 0, isComplete: true });
+});
+
+test('behavior: the next run finishes a run that was stopped between segments', async () => {
+  const folder = copyOfGolden();
+  const stop = new AbortController();
+  const first = await upgradeDataset({ folder, onPart: () => stop.abort() }, modules(stop.signal));
+  expect(first).toEqual({ segmentsConverted: 1, hotBlocksConverted: 0, isComplete: false });
+  await expect(Dataset.open({ folder, realTime: false }, modules())).rejects.toMatchObject({
+    code: 'dataset-upgrade-needed',
+  });
+  const second = await upgradeDataset({ folder }, modules());
+  expect(second).toEqual({ segmentsConverted: 1, hotBlocksConverted: 4, isComplete: true });
+  expect(await storedBlocks(folder)).toEqual(rawBlocks());
+});
+
+/** The file system calls that change the disk. The test kills a run before each of them. */
+const changingCalls = ['rename', 'remove', 'makeFolder', 'syncFolder'] as const;
+
+test('behavior: a run that is killed before any change of the disk loses no block', async () => {
+  for (let killAt = 1; ; killAt++) {
+    const folder = copyOfGolden();
+    let calls = 0;
+    const fs = new Proxy(nodeFs, {
+      get(target, name: keyof typeof nodeFs) {
+        const own = target[name] as (...args: never[]) => unknown;
+        if (!changingCalls.includes(name as never)) return own;
+        return (...args: never[]) => {
+          if (++calls >= killAt) throw new Error('killed');
+          return own.apply(target, args);
+        };
+      },
+    });
+    const outcome = await upgradeDataset({ folder }, { ...modules(), fs }).catch(() => 'killed');
+    await upgradeDataset({ folder }, modules());
+    expect(await storedBlocks(folder), `killed at change ${killAt}`).toEqual(rawBlocks());
+    if (outcome !== 'killed') return;
+    expect(killAt).toBeLessThan(100);
+  }
+});

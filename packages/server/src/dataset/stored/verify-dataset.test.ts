@@ -1,0 +1,229 @@
+import { beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../base/clock.ts';
+import { CodedError } from '../../base/errors.ts';
+import type { SealedSegment } from '../../chain/chain-snapshot.ts';
+import type { Block } from '../../ledger/block.ts';
+import { BLOCK_COLUMNS } from '../../segment/layout/block-columns.ts';
+import { PART } from '../../segment/layout/directory.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
+import { buildSegment } from '../../segment/write/build-segment.ts';
+import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
+import { type Fs, readWholeFile } from '../../storage/fs.ts';
+import { SimFs } from '../../storage/testing/sim-fs.ts';
+import { Dataset } from '../dataset.ts';
+import { SegmentStore } from '../segment-store.ts';
+import { mergeInProcess, toBuiltSegment } from '../testing/merge-in-process.ts';
+import { createDataset, datasetExists } from './create-dataset.ts';
+import { findDatasets } from './find-datasets.ts';
+import { verifyDataset } from './verify-dataset.ts';
+
+const folder = 'data/ledger';
+const never = new AbortController().signal;
+const content = { transactionsPerBlock: 2, votes: 0 };
+const blocks = simulatedBlocks({ content, firstSlot: 100, blockCount: 9 });
+const newBlock = (block: Block) => ({ header: block.header, bytes: buildSegment([block]) });
+
+let fs: SimFs;
+let dataset: Dataset;
+
+/** Stores two segments of three blocks each, and three hot blocks. */
+beforeEach(async () => {
+  fs = new SimFs();
+  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
+  await createDataset(folder, { name: 'ledger', aliases: [], ...kept }, modules);
+  dataset = await Dataset.open({ folder, realTime: true }, modules);
+  const { parentSlot, parentHash } = (blocks[0] as Block).header;
+  await dataset.commit([{ kind: 'create', anchor: { number: parentSlot, hash: parentHash } }]);
+  for (const part of [blocks.slice(0, 3), blocks.slice(3, 6)]) {
+    await dataset.appendSealed(
+      toBuiltSegment(buildSegment(part)),
+      part.map(({ header }) => header),
+    );
+  }
+  await dataset.commit([{ kind: 'extend', blocks: blocks.slice(6).map(newBlock) }]);
+});
+
+async function verify(disk: Fs = fs): Promise<string[]> {
+  const damages = await verifyDataset({ folder }, disk, never);
+  return damages.map(({ file, error }) => {
+    const { unit } = error.detail;
+    return unit === undefined ? `${file}: ${error.code}` : `${file}: ${error.code} ${unit}`;
+  });
+}
+
+async function change(path: string, edit: (bytes: Uint8Array) => Uint8Array): Promise<void> {
+  const bytes = edit((await readWholeFile(fs, path)).slice());
+  const file = await fs.openFile(path, 'write');
+  await file.truncate(0);
+  await file.write(0, [bytes]);
+  await file.close();
+}
+
+const flip = (at: number) => (bytes: Uint8Array) => {
+  bytes[at] = (bytes[at] as number) ^ 1;
+  return bytes;
+};
+const segmentPath = (i: number) => `${folder}/segments/${dataset.snapshot().segments[i]?.id}`;
+const segmentFile = (i: number) => `segments/${dataset.snapshot().segments[i]?.id}`;
+
+/** A file system that fails on every write. */
+function readOnly(onOpen: (path: string) => Promise<void> = async () => undefined): Fs {
+  const refuse = () => Promise.reject(new TypeError('a reader writes'));
+  return {
+    list: (path) => fs.list(path),
+    openFile: async (path, mode) => {
+      expect(mode).toBe('read');
+      await onOpen(path);
+      return fs.openFile(path, mode);
+    },
+    space: refuse,
+    makeFolder: refuse,
+    rename: refuse,
+    remove: refuse,
+    removeFolder: refuse,
+    syncFolder: refuse,
+  };
+}
+
+test('default: an intact dataset has no damage, open for writing or not, and nothing is written', async () => {
+  const parts: number[] = [];
+  const onPart = (blockCount: number) => parts.push(blockCount);
+  expect(await verifyDataset({ folder, onPart }, readOnly(), never)).toEqual([]);
+  expect(parts).toEqual([3, 3, 1, 1, 1]);
+  await dataset.close();
+  expect(await verify(readOnly())).toEqual([]);
+});
+
+test('error: segment-damaged: every damaged part is reported, and the files after it are still checked', async () => {
+  const { directory } = openSegment(await readWholeFile(fs, segmentPath(0)));
+  const offsetOf = (kind: number, number: number) =>
+    directory.parts.find((part) => part.kind === kind && part.number === number)?.entry
+      .offset as number;
+  await change(segmentPath(0), flip(offsetOf(PART.blockColumn, BLOCK_COLUMNS.hash.id)));
+  await change(segmentPath(0), flip(offsetOf(PART.postings, 0)));
+  await change(segmentPath(1), flip(directory.groups[0]?.sections[0]?.offset as number));
+  expect(await verify()).toEqual([
+    `${segmentFile(0)}: segment-damaged postings 0`,
+    `${segmentFile(0)}: segment-damaged blocks.hash`,
+    `${segmentFile(1)}: segment-damaged group 0.pages`,
+  ]);
+});
+
+test('error: a truncated or missing segment is reported', async () => {
+  await change(segmentPath(0), (bytes) => bytes.subarray(0, bytes.length - 1));
+  await fs.remove(segmentPath(1));
+  expect(await verify()).toEqual([
+    `${segmentFile(0)}: segment-damaged footer`,
+    `${segmentFile(1)}: storage-missing`,
+  ]);
+});
+
+test('error: intact segments under the wrong names are detected by links and names', async () => {
+  const other = await readWholeFile(fs, segmentPath(0));
+  await change(segmentPath(1), () => other);
+  expect(await verify()).toEqual([`${segmentFile(1)}: chain-not-linked`]);
+  await change(segmentPath(0), () => buildSegment(blocks.slice(0, 2)));
+  expect((await verify())[0]).toBe(`${segmentFile(0)}: segment-damaged file`);
+});
+
+test('error: payload-damaged: a damaged hot block in an older journal file is reported by its slot', async () => {
+  await dataset.close();
+  const limits = { journalFileBytesMax: 1 };
+  const modules = { fs, clock: systemClock, isLockHeld: () => true };
+  dataset = await Dataset.open({ folder, realTime: true, limits }, modules);
+  // The file is full, so the next commit starts another one.
+  const block = (blocks[6] as Block).header;
+  await dataset.commit([{ kind: 'finalize', block: { number: block.number, hash: block.hash } }]);
+  const [oldest] = await fs.list(`${folder}/journal`);
+  expect(await verify()).toEqual([]);
+  await change(`${folder}/journal/${oldest}`, (bytes) => flip(bytes.length - 1)(bytes));
+  const last = (blocks[8] as Block).header.number;
+  expect(await verify()).toEqual([`journal, slot ${last}: payload-damaged`]);
+});
+
+test('error: a damaged journal or manifest is reported', async () => {
+  const [journal] = await fs.list(`${folder}/journal`);
+  await change(`${folder}/journal/${journal}`, flip(20));
+  expect(await verify()).toEqual(['journal: journal-damaged']);
+  await change(`${folder}/manifest.json`, flip(40));
+  expect(await verify()).toEqual(['manifest.json: dataset-manifest-damaged']);
+  await fs.remove(`${folder}/manifest.json`);
+  expect(await verify()).toEqual(['manifest.json: dataset-manifest-damaged']);
+});
+
+test('error: storage-forbidden: an unreadable file is reported, whichever it is', async () => {
+  for (const [path, file] of [
+    [`${folder}/manifest.json`, 'manifest.json'],
+    [`${folder}/journal/`, 'journal'],
+    [segmentPath(1), segmentFile(1)],
+  ] as const) {
+    const disk = readOnly(async (opened) => {
+      if (opened.startsWith(path)) throw new CodedError('storage-forbidden');
+    });
+    expect(await verify(disk)).toEqual([`${file}: storage-forbidden`]);
+  }
+});
+
+test('error: journal-missing: a dataset with segments but no journal is rejected, and its files are not changed', async () => {
+  await dataset.close();
+  for (const name of await fs.list(`${folder}/journal`)) {
+    await fs.remove(`${folder}/journal/${name}`);
+  }
+  expect(await verify()).toEqual(['journal: journal-missing']);
+  const before = fs.paths();
+  expect(before.filter((path) => path.endsWith('.segment'))).toHaveLength(2);
+  const modules = { fs, clock: systemClock, isLockHeld: () => true };
+  const opening = Dataset.open({ folder, realTime: false }, modules);
+  await expect(opening).rejects.toMatchObject({ code: 'journal-missing' });
+  expect(fs.paths()).toEqual(before);
+});
+
+test('error: a dataset without its manifest is found and rejected, and no new one is created in its place', async () => {
+  await dataset.close();
+  await fs.remove(`${folder}/manifest.json`);
+  expect(await findDatasets('data', fs)).toEqual(['ledger']);
+  expect(await datasetExists(folder, fs)).toBe(true);
+  const before = fs.paths();
+  const modules = { fs, clock: systemClock, isLockHeld: () => true };
+  const opening = Dataset.open({ folder, realTime: false }, modules);
+  await expect(opening).rejects.toMatchObject({ code: 'dataset-manifest-damaged' });
+  expect(fs.paths()).toEqual(before);
+});
+
+test('behavior: files that the writer removes meanwhile are not reported as damage', async () => {
+  const first = segmentPath(0);
+  const head = (blocks[8] as Block).header;
+  await dataset.commit([{ kind: 'finalize', block: { number: head.number, hash: head.hash } }]);
+  let isTrimmed = false;
+  const disk = readOnly(async (path) => {
+    if (isTrimmed || path !== first) return;
+    isTrimmed = true;
+    await dataset.trim({ kind: 'blocks', count: 4 });
+    await dataset.collect();
+  });
+  expect(await verify(disk)).toEqual([]);
+  expect([isTrimmed, fs.paths().includes(first)]).toEqual([true, false]);
+});
+
+test('behavior: the journal has the place of each signature index, and a wrong place is damage', async () => {
+  const places = dataset.snapshot().segments.map(({ signatures }) => signatures);
+  expect(places).toEqual([expect.any(Object), expect.any(Object)]);
+  expect(await verify()).toEqual([]);
+  await dataset.commit([{ kind: 'seal', segments: [await sealHot()] }]);
+  expect(await verify()).toEqual([expect.stringContaining('segment-damaged file')]);
+});
+
+/** Stores the hot blocks as a segment whose description has a wrong place. */
+async function sealHot(): Promise<SealedSegment> {
+  const hot = blocks.slice(6);
+  const built = toBuiltSegment(buildSegment(hot));
+  const { signatures } = built;
+  const wrong = signatures === undefined ? undefined : { ...signatures, offset: 0 };
+  const store = new SegmentStore(`${folder}/segments`, fs);
+  await dataset.commit([{ kind: 'finalize', block: (blocks.at(-1) as Block).header }]);
+  return await store.write(
+    { ...built, signatures: wrong },
+    hot.map(({ header }) => header),
+  );
+}

@@ -1,0 +1,162 @@
+/**
+ * Verifies a dataset from its files alone: the manifest, the journal, the checksum of every unit of every segment, and
+ * the link of every block to its parent. It only reads. A writer may be active; files that it removes meanwhile are not
+ * reported as damage.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { crc32 } from 'node:zlib';
+import { CodedError, isCodedError } from '../../base/errors.ts';
+import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
+import { checkLink, type ParentPoint } from '../../chain/link-block.ts';
+import type { BlockHeader } from '../../ledger/block.ts';
+import { locateSignatureIndex } from '../../segment/indexes/signature-index-place.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
+import { verifySegment } from '../../segment/read/verify-segment.ts';
+import { type Fs, readWholeFile } from '../../storage/fs.ts';
+import { manifestName, readManifest } from '../manifest.ts';
+import { describeSegment } from '../segment-store.ts';
+import { readStoredDataset, type StoredDataset } from './stored-dataset.ts';
+
+export interface Damage {
+  /** The file, relative to the dataset's folder. */
+  readonly file: string;
+  readonly error: CodedError;
+}
+
+export interface VerifyOptions {
+  readonly folder: string;
+  /** Called after each segment and hot block with its number of blocks and bytes. */
+  readonly onPart?: (blockCount: number, byteLength: number) => void;
+}
+
+export async function verifyDataset(
+  options: VerifyOptions,
+  fs: Fs,
+  signal: AbortSignal,
+): Promise<Damage[]> {
+  const { folder } = options;
+  let file = manifestName;
+  try {
+    await readManifest(fs, folder);
+    file = 'journal';
+    const stored = await readStoredDataset(folder, fs);
+    return await new Verification(options, fs, stored).run(signal);
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return [{ file, error }];
+  }
+}
+
+class Verification {
+  readonly #options: VerifyOptions;
+  readonly #fs: Fs;
+  readonly #stored: StoredDataset;
+  readonly #damages: Damage[] = [];
+  #parent: ParentPoint;
+
+  constructor(options: VerifyOptions, fs: Fs, stored: StoredDataset) {
+    this.#options = options;
+    this.#fs = fs;
+    this.#stored = stored;
+    const { anchor } = stored.snapshot;
+    this.#parent = anchor === null ? null : { ...anchor, height: null };
+  }
+
+  async run(signal: AbortSignal): Promise<Damage[]> {
+    const { segments, hot } = this.#stored.snapshot;
+    for (const segment of segments) {
+      if (signal.aborted) break;
+      await this.#checkPart(`segments/${segment.id}`, hasSegment(segment), () =>
+        this.#checkSegment(segment),
+      );
+      this.#parent = { ...segment.last, height: segment.lastHeight };
+      this.#options.onPart?.(segment.blockCount, segment.byteLength);
+    }
+    for (const block of hot) {
+      if (signal.aborted) break;
+      await this.#checkPart(`journal, slot ${block.header.number}`, hasHotBlock(block), () =>
+        this.#checkHot(block),
+      );
+      this.#parent = block.header;
+    }
+    return this.#damages;
+  }
+
+  async #checkPart(
+    file: string,
+    isIn: (snapshot: ChainSnapshot) => boolean,
+    check: () => Promise<CodedError[]>,
+  ): Promise<void> {
+    let errors: CodedError[];
+    try {
+      errors = await check();
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      errors = [error];
+    }
+    if (errors.length === 0) return;
+    // The part was sealed or removed since the journal was read, so it is no longer needed.
+    if (!isIn(await this.#readAgain())) return;
+    for (const error of errors) this.#damages.push({ file, error });
+  }
+
+  /** Reads the current state. If the journal has been damaged meanwhile, the earlier findings still count. */
+  async #readAgain(): Promise<ChainSnapshot> {
+    try {
+      return (await readStoredDataset(this.#options.folder, this.#fs)).snapshot;
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      return this.#stored.snapshot;
+    }
+  }
+
+  async #checkSegment(segment: SealedSegment): Promise<CodedError[]> {
+    const bytes = await readWholeFile(this.#fs, `${this.#options.folder}/segments/${segment.id}`);
+    const opened = openSegment(bytes);
+    const faults = verifySegment(opened);
+    if (faults.length > 0) return faults;
+    this.#checkLinks(opened.headers);
+    const { byteLength } = bytes;
+    const signatures = locateSignatureIndex(opened);
+    const described = describeSegment(
+      { byteLength, checksum: crc32(bytes), signatures },
+      opened.headers,
+    );
+    if (described.id !== segment.id)
+      return [fileDamage('the content does not match the file name')];
+    const isLocated =
+      segment.signatures === undefined || isDeepStrictEqual(segment.signatures, signatures);
+    return isLocated ? [] : [fileDamage('the journal has another place of its signature index')];
+  }
+
+  async #checkHot(block: HotBlock): Promise<CodedError[]> {
+    const bytes = await this.#stored.readHotBlock(block);
+    this.#options.onPart?.(1, bytes.byteLength);
+    const opened = openSegment(bytes);
+    const faults = verifySegment(opened);
+    if (faults.length > 0) return faults;
+    this.#checkLinks(opened.headers);
+    const isExpected = opened.blockCount === 1 && opened.headers[0]?.hash === block.header.hash;
+    return isExpected ? [] : [fileDamage('the block is not the one recorded in the journal')];
+  }
+
+  #checkLinks(headers: readonly BlockHeader[]): void {
+    let parent = this.#parent;
+    for (const header of headers) {
+      checkLink(parent, header);
+      parent = header;
+    }
+  }
+}
+
+function hasSegment({ id }: SealedSegment): (snapshot: ChainSnapshot) => boolean {
+  return ({ segments }) => segments.some((segment) => segment.id === id);
+}
+
+function hasHotBlock({ payload }: HotBlock): (snapshot: ChainSnapshot) => boolean {
+  return ({ hot }) => hot.some((block) => block.payload === payload);
+}
+
+function fileDamage(reason: string): CodedError {
+  return new CodedError('segment-damaged', { unit: 'file', reason });
+}

@@ -1,0 +1,412 @@
+/**
+ * Threads that answer queries together. A run is divided into parts, each a row group or a segment. Thread t of n does every part p with
+ * p mod n = t, and the pool returns the text in the order of the parts. No part of a query runs on the thread of the pool.
+ */
+
+import { Worker } from 'node:worker_threads';
+import { assert } from '../../base/assert.ts';
+import { systemClock } from '../../base/clock.ts';
+import { elementAt } from '../../base/element-at.ts';
+import { CodedError, knownDetail } from '../../base/errors.ts';
+import { workerUrl } from '../../base/worker-url.ts';
+import type { Urgency } from '../../object-store/gate.ts';
+import type { ByteRange } from '../../object-store/object-store.ts';
+import { countValues } from '../../query/count-values.ts';
+import type { Selection } from '../../query/query.ts';
+import type { Lookup, LookupResult } from '../lookup/lookup.ts';
+import type { ProbeFile, ProbeResult } from '../lookup/probe-files.ts';
+import type { BlockRange } from '../segment-run.ts';
+import { type EnginePoolOptions, RUN_LIMITS } from './engine-limits.ts';
+import {
+  type FromThread,
+  type PartUnit,
+  type RunPiece,
+  type RunRequest,
+  type SegmentPlace,
+  type TextForm,
+  type ToThread,
+  takenBytesGoal,
+} from './engine-messages.ts';
+import type { EngineWorkerData } from './engine-worker.ts';
+import { FetchSignal } from './fetch-signal.ts';
+import { BatchBuffers, readBatch } from './piece-batch.ts';
+import { PieceQueue } from './piece-queue.ts';
+import { PoolLookups, type ThreadPart } from './pool-lookups.ts';
+import { RunPlaces } from './run-places.ts';
+import { SegmentFailure } from './segment-failure.ts';
+
+export interface PoolQuery {
+  readonly selection: Selection;
+  readonly range: BlockRange;
+  /** Keys of open segments, in slot order. */
+  readonly keys: readonly string[];
+  /** The segment whose last block in the range always gets a line. */
+  readonly lastKey?: string;
+  /** The number of row groups of all segments, if it is known to be small. At most this many threads run the query. */
+  readonly partCount?: number | undefined;
+  /** Default `group`. */
+  readonly unit?: PartUnit;
+  /** Which thread does the first part. Runs that should use each other's cache have the same turn. Default 0. */
+  readonly turn?: number;
+  /** Whether many readers wait for these few blocks. Urgent runs do not wait for runs over history. */
+  readonly isUrgent?: boolean;
+  /** Default `plain`. */
+  readonly form?: TextForm;
+  readonly signal?: AbortSignal;
+}
+
+/** The number of selections that threads keep, and of values in their lists. Each thread needs at most 36 MB for them. */
+const selectionCountMax = 1_000;
+const selectionValueCountMax = 500_000;
+
+type RunMessage = Extract<FromThread, { kind: 'pieces' | 'end' | 'failed' }>;
+type FailedMessage = Extract<FromThread, { kind: 'failed' | 'look-failed' }>;
+
+/** The objects of a thread live as long as a run, so a larger young generation would only use memory. */
+const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
+
+interface PoolSegment {
+  readonly number: number;
+  readonly place: SegmentPlace;
+  readonly onClosed: () => void;
+  readonly fetch: FetchRanges | undefined;
+}
+
+export interface EnginePoolModules {
+  /** Receives how long each run waited until it could start. */
+  readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
+}
+
+/** Writes ranges of a segment into its cache file. */
+export type FetchRanges = (ranges: readonly ByteRange[], urgency: Urgency) => Promise<void>;
+
+export class EnginePool {
+  readonly #options: EnginePoolOptions;
+  readonly #observeWait: EnginePoolModules['observeWait'];
+  readonly #threads: Worker[];
+  readonly #segments = new Map<string, PoolSegment>();
+  /** Closed segments that threads may still read. */
+  readonly #closing = new Map<number, { readonly threads: Set<number>; onClosed: () => void }>();
+  readonly #runs = new Map<number, PieceQueue>();
+  readonly #lookups = new PoolLookups();
+  /** By number of the segment, until no thread reads the segment. */
+  readonly #fetches = new Map<number, FetchRanges>();
+  readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
+  readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
+  readonly #selections = new Map<Selection, number>();
+  #selectionValueCount = 0;
+  #nextSelection = 0;
+  #nextSegment = 0;
+  #nextId = 0;
+  #isClosed = false;
+
+  constructor(options: EnginePoolOptions, { observeWait }: EnginePoolModules = {}) {
+    this.#options = options;
+    this.#observeWait = observeWait;
+    this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
+  }
+
+  /** Whether no query runs. */
+  get isIdle(): boolean {
+    return this.#runs.size === 0;
+  }
+
+  /** Registers a segment with all threads, which open it when they need it. Calls `onClosed` once no thread reads it after `close`. */
+  open(
+    key: string,
+    place: SegmentPlace,
+    onClosed: () => void = () => undefined,
+    fetch?: FetchRanges,
+  ): void {
+    assert(!this.#segments.has(key), 'a segment is opened once');
+    const number = this.#nextSegment++;
+    this.#segments.set(key, { number, place, onClosed, fetch });
+    if (fetch !== undefined) this.#fetches.set(number, fetch);
+    this.#tellAll({ kind: 'open', segment: number, place });
+  }
+
+  /** Closes a segment. Threads keep it until their runs have ended. */
+  close(key: string): void {
+    const segment = this.#segments.get(key);
+    if (segment === undefined) return;
+    const { number, onClosed } = segment;
+    this.#segments.delete(key);
+    this.#closing.set(number, { threads: new Set(this.#threads.keys()), onClosed });
+    this.#tellAll({ kind: 'close', segment: number });
+  }
+
+  /**
+   * Returns the text in pieces, in order. Leaving the loop, or the signal, cancels the run. Storage failures are thrown as coded errors
+   * after all text before them, those of a segment as `SegmentFailure`. `engine-run-cut` means that the reader was inactive while others
+   * waited: it may run again from where it stopped.
+   */
+  async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
+    assert(!this.#isClosed, 'a closed pool answers nothing');
+    const id = this.#nextId++;
+    const { range, unit = 'group', turn = 0, isUrgent = false, form = 'plain', signal } = query;
+    const queue = new PieceQueue(this.#threads.length, turn);
+    const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
+    const waitStartMs = systemClock.nowMs();
+    const place = await places.take(() => {
+      queue.fail(new CodedError('engine-run-cut'));
+      this.#end(id, queue);
+      place.leave();
+    }, signal);
+    const waitedSeconds = (systemClock.nowMs() - waitStartMs) / 1000;
+    this.#observeWait?.(isUrgent ? 'urgent' : 'history', waitedSeconds);
+    this.#runs.set(id, queue);
+    const cancel = () => queue.fail(new CodedError('engine-cancelled'));
+    signal?.addEventListener('abort', cancel, { once: true });
+    const selection = this.#numberOf(query.selection);
+    if (signal?.aborted === true) cancel();
+    else {
+      const segments = query.keys.map((key) => this.#find(key));
+      const lastSegment = query.lastKey === undefined ? undefined : this.#find(query.lastKey);
+      const how = { unit, turn, isUrgent, form };
+      const run = { id, selection, range, segments, lastSegment, ...how };
+      this.#begin(run, query.partCount, queue);
+    }
+    const taken = this.#threads.map(() => 0);
+    try {
+      for (;;) {
+        const next = await queue.next();
+        if (next === undefined) return;
+        place.rest();
+        yield next;
+        place.resume();
+        const { thread, length } = next;
+        const bytes = elementAt(taken, thread) + length;
+        taken[thread] = bytes < takenBytesGoal ? bytes : 0;
+        if (bytes >= takenBytesGoal) this.#tell(thread, { kind: 'taken', id, bytes });
+      }
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      this.#end(id, queue);
+      place.leave();
+    }
+  }
+
+  /**
+   * Returns the results of a lookup for each of the open segments, in their order. Fails as `run` does. The caller limits the number of
+   * concurrent lookups.
+   */
+  async lookUp<L extends Lookup>(
+    keys: readonly string[],
+    lookup: L,
+  ): Promise<readonly LookupResult<L>[]> {
+    assert(!this.#isClosed, 'a closed pool answers nothing');
+    const segments = keys.map((key) => this.#find(key));
+    // A segment goes always to the same thread, which then has its indexes in memory.
+    const parts = this.#divide(segments, (segment) => segment);
+    const results = await this.#lookups.start(parts, (id, { items, positions }) => ({
+      kind: 'look',
+      id,
+      segments: items,
+      positions,
+      lookup,
+    }));
+    return results as LookupResult<L>[];
+  }
+
+  /** Returns for each file whether its segment can have the signature. An unreadable file can. */
+  async probe(files: readonly ProbeFile[], signature: Uint8Array): Promise<readonly ProbeResult[]> {
+    assert(!this.#isClosed, 'a closed pool answers nothing');
+    const parts = this.#divide(files, (_, position) => position);
+    const results = await this.#lookups.start(parts, (id, { items, positions }) => ({
+      kind: 'probe',
+      id,
+      signature,
+      files: items,
+      positions,
+    }));
+    return results as ProbeResult[];
+  }
+
+  /** Divides items among the threads by a number of each. */
+  #divide<Item>(
+    items: readonly Item[],
+    numberOf: (item: Item, position: number) => number,
+  ): ThreadPart<Item>[] {
+    const parts = this.#threads.map(
+      (_, thread): ThreadPart<Item> => ({
+        items: [],
+        positions: [],
+        tell: (message) => this.#tell(thread, message),
+        thread,
+      }),
+    );
+    for (const [position, item] of items.entries()) {
+      const part = parts[numberOf(item, position) % parts.length];
+      part?.items.push(item);
+      part?.positions.push(position);
+    }
+    return parts.filter(({ positions }) => positions.length > 0);
+  }
+
+  async stop(): Promise<void> {
+    this.#isClosed = true;
+    this.#lookups.close();
+    this.#urgentPlaces.close();
+    this.#historyPlaces.close();
+    for (const queue of this.#runs.values()) queue.fail(new CodedError('engine-cancelled'));
+    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+  }
+
+  #find(key: string): number {
+    const segment = this.#segments.get(key);
+    assert(segment !== undefined, 'a segment is open while it is asked');
+    return segment.number;
+  }
+
+  /** Notes that a thread no longer reads a segment. */
+  #letGo(number: number, thread: number): void {
+    const closing = this.#closing.get(number);
+    if (closing === undefined) return;
+    closing.threads.delete(thread);
+    if (closing.threads.size > 0) return;
+    this.#closing.delete(number);
+    this.#fetches.delete(number);
+    closing.onClosed();
+  }
+
+  /** Sends the run to the threads that have a part in it. */
+  #begin(run: RunRequest, partCount = Number.POSITIVE_INFINITY, queue: PieceQueue): void {
+    const threadCount = this.#threads.length;
+    for (const thread of this.#threads.keys()) {
+      const firstPart = (thread - (run.turn % threadCount) + threadCount) % threadCount;
+      if (firstPart < partCount) this.#tell(thread, { kind: 'run', run });
+      else queue.end(thread);
+    }
+  }
+
+  /** Returns the number by which the threads know a selection. */
+  #numberOf(selection: Selection): number {
+    let number = this.#selections.get(selection);
+    if (number === undefined) {
+      this.#makeRoomForSelection(countValues(selection));
+      number = this.#nextSelection++;
+      this.#selections.set(selection, number);
+      this.#tellAll({ kind: 'select', number, selection });
+    }
+    return number;
+  }
+
+  #makeRoomForSelection(valueCount: number): void {
+    this.#selectionValueCount += valueCount;
+    const isFull = this.#selectionValueCount > selectionValueCountMax;
+    if (!isFull && this.#selections.size < selectionCountMax) return;
+    this.#selections.clear();
+    this.#selectionValueCount = valueCount;
+    this.#tellAll({ kind: 'forget' });
+  }
+
+  #end(id: number, queue: PieceQueue): void {
+    if (this.#runs.delete(id) && !queue.isEnded) this.#tellAll({ kind: 'cancel', id });
+    queue.release();
+  }
+
+  #start(thread: number): Worker {
+    const { threadCount, cacheBytesMax, readsStore = false } = this.#options;
+    const cacheBytes = Math.floor(cacheBytesMax / threadCount);
+    const memory = BatchBuffers.make();
+    const buffers = new BatchBuffers(memory);
+    const signal = FetchSignal.create();
+    const data: EngineWorkerData = {
+      thread,
+      threadCount,
+      cacheBytesMax: cacheBytes,
+      memory,
+      fetchSignal: signal.buffer,
+      readsStore,
+    };
+    const worker = new Worker(workerUrl(import.meta.url, './engine-worker.ts'), {
+      workerData: data,
+      // A thread does not need the environment, which may contain secrets.
+      env: {},
+      // Options of the parent process, such as a test runner's, do not apply to the thread.
+      execArgv: [],
+      resourceLimits,
+    });
+    worker.on('message', (message: FromThread) => {
+      if (message.kind === 'fetch') void this.#fetch(message, signal);
+      else this.#receive(thread, message, buffers);
+    });
+    worker.on('error', (cause) => this.#replace(thread, cause));
+    for (const { number: segment, place } of this.#segments.values())
+      worker.postMessage({ kind: 'open', segment, place } satisfies ToThread);
+    for (const [selection, number] of this.#selections)
+      worker.postMessage({ kind: 'select', number, selection } satisfies ToThread);
+    return worker;
+  }
+
+  async #fetch(
+    { segment, ranges, ticket }: Extract<FromThread, { kind: 'fetch' }>,
+    signal: FetchSignal,
+  ): Promise<void> {
+    const fetch = this.#fetches.get(segment);
+    try {
+      await fetch?.(ranges, ticket === undefined ? 'ahead' : 'now');
+      if (ticket !== undefined) signal.finish(ticket);
+    } catch (error) {
+      if (ticket !== undefined) signal.fail(ticket, error);
+    }
+  }
+
+  #receive(
+    thread: number,
+    message: Exclude<FromThread, { kind: 'fetch' }>,
+    buffers: BatchBuffers,
+  ): void {
+    switch (message.kind) {
+      case 'closed':
+        this.#letGo(message.segment, thread);
+        return;
+      case 'looked':
+        this.#lookups.finish(thread, message);
+        return;
+      case 'look-failed':
+        this.#lookups.fail(message.id, this.#failureOf(message));
+        return;
+      default:
+        this.#receiveOfRun(thread, message, buffers);
+    }
+  }
+
+  #receiveOfRun(thread: number, message: RunMessage, buffers: BatchBuffers): void {
+    const queue = this.#runs.get(message.id);
+    if (message.kind === 'pieces') {
+      const pieces = readBatch(message, buffers);
+      if (queue === undefined) for (const piece of pieces) piece.release();
+      else queue.push(thread, pieces);
+      if (message.isEnd) queue?.end(thread);
+    } else if (message.kind === 'end') queue?.end(thread);
+    else queue?.failAt(thread, { part: message.part, error: this.#failureOf(message) });
+  }
+
+  #failureOf({ segment, code, detail, message }: FailedMessage): CodedError {
+    if (code === undefined) return new CodedError('engine-thread-failed', { reason: message });
+    const [key] = [...this.#segments].find(([, { number }]) => number === segment) ?? [];
+    return key === undefined
+      ? new CodedError(code, ...knownDetail(detail))
+      : new SegmentFailure({ key, code, detail });
+  }
+
+  /** Handles the death of a thread: its runs fail, and the pool continues. */
+  #replace(thread: number, cause: unknown): void {
+    if (this.#isClosed) return;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const failure = new CodedError('engine-thread-failed', { reason }, { cause });
+    for (const queue of this.#runs.values()) queue.fail(failure);
+    this.#lookups.failThread(thread, failure);
+    for (const number of this.#closing.keys()) this.#letGo(number, thread);
+    this.#threads[thread] = this.#start(thread);
+  }
+
+  #tell(thread: number, message: ToThread): void {
+    elementAt(this.#threads, thread).postMessage(message);
+  }
+
+  #tellAll(message: ToThread): void {
+    for (const thread of this.#threads.keys()) this.#tell(thread, message);
+  }
+}

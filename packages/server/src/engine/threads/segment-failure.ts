@@ -1,0 +1,18 @@
+import { CodedError, type ErrorCode, type ErrorDetail, knownDetail } from '../../base/errors.ts';
+
+export interface SegmentFault {
+  /** The key of the segment. */
+  readonly key: string;
+  readonly code: ErrorCode;
+  readonly detail: ErrorDetail;
+}
+
+/** The failure of a run at one of its segments. */
+export class SegmentFailure extends CodedError {
+  readonly key: string;
+
+  constructor({ key, code, detail }: SegmentFault) {
+    super(code, ...knownDetail(detail));
+    this.key = key;
+  }
+}

@@ -1,0 +1,137 @@
+import { assert } from '../../base/assert.ts';
+import type { PageDecoder } from '../../kernels/engine-exports.ts';
+import { FREE_MEMORY_START } from '../../kernels/layout/memory.ts';
+import { KEY_TEXT_BYTES } from '../../kernels/layout/writing.ts';
+import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel.ts';
+
+/** The functions of `kernels/assembly/codec.ts`. Addresses are byte positions in the kernel's memory. */
+export interface CodecExports extends PageDecoder {
+  readonly LZ_TABLE_BYTES: { readonly value: number };
+  readonly LZ_DICTIONARY_TABLE_BYTES: { readonly value: number };
+  readonly LZ_PAGE_TABLE_BYTES: { readonly value: number };
+  lzBuildTable(dictionary: number, length: number, table: number): void;
+  encodePage(
+    columns: number,
+    columnCount: number,
+    counts: number,
+    count: number,
+    out: number,
+  ): number;
+  compressPages(
+    ...args: [
+      raw: number,
+      lengths: number,
+      pageCount: number,
+      window: number,
+      dictionaryBytes: number,
+      dictionaryTable: number,
+      pageTable: number,
+      out: number,
+    ]
+  ): number;
+  readonly BASE58_TABLE_BYTES: { readonly value: number };
+  base58Initialize(base: number): void;
+  keyTexts(keys: number, count: number, out: number): void;
+  checksumChunks(bytes: number, length: number, chunkBytes: number, out: number): void;
+  lzCompress(input: number, length: number, out: number, table: number): number;
+  lzDecompress(input: number, length: number, out: number, capacity: number): number;
+  splitPlanes(input: number, width: number, count: number, planes: number, out: number): void;
+  joinPlanes(input: number, planes: number, count: number, width: number, out: number): void;
+}
+
+/** Decompression copies in steps of 32 bytes and may access as many bytes past either end. */
+const slackBytes = 64;
+
+let kernel: Kernel<CodecExports> | undefined;
+
+/** Returns the codec kernel of this thread. Its memory from `FREE_MEMORY_START` on can be used by each call. */
+export function codec(): Kernel<CodecExports> {
+  kernel ??= loadKernel<CodecExports>('codec', 1 << 20);
+  return kernel;
+}
+
+/** Returns the compressed bytes, or undefined if they would not be smaller. */
+export function compress(bytes: Uint8Array): Uint8Array | undefined {
+  const { memory, exports } = codec();
+  const table = FREE_MEMORY_START;
+  const input = table + exports.LZ_TABLE_BYTES.value;
+  const out = input + bytes.length + slackBytes;
+  ensureMemory(memory, out + bytes.length + Math.ceil(bytes.length / 255) + slackBytes);
+  new Uint8Array(memory.buffer, input, bytes.length).set(bytes);
+  const length = exports.lzCompress(input, bytes.length, out, table);
+  if (length >= bytes.length) return undefined;
+  return new Uint8Array(memory.buffer, out, length).slice();
+}
+
+/** Returns the original bytes, or undefined if the input is damaged. */
+export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array | undefined {
+  const { memory, exports } = codec();
+  const out = FREE_MEMORY_START + bytes.length + slackBytes;
+  ensureMemory(memory, out + rawLength + slackBytes);
+  new Uint8Array(memory.buffer, FREE_MEMORY_START, bytes.length).set(bytes);
+  const length = exports.lzDecompress(FREE_MEMORY_START, bytes.length, out, rawLength);
+  if (length !== rawLength) return undefined;
+  return new Uint8Array(memory.buffer, out, length).slice();
+}
+
+/** Returns the lowest `planes` bytes of each integer, all lowest bytes first. */
+export function splitPlanes(values: Uint32Array | BigUint64Array, planes: number): Uint8Array {
+  const { memory, exports } = codec();
+  const width = values.BYTES_PER_ELEMENT;
+  const out = FREE_MEMORY_START + values.byteLength + slackBytes;
+  ensureMemory(memory, out + values.length * planes + slackBytes);
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  new Uint8Array(memory.buffer, FREE_MEMORY_START, bytes.length).set(bytes);
+  exports.splitPlanes(FREE_MEMORY_START, width, values.length, planes, out);
+  return new Uint8Array(memory.buffer, out, values.length * planes).slice();
+}
+
+export function joinInts(bytes: Uint8Array, planes: number, count: number): Uint32Array {
+  assert(planes <= 4, 'an int column has at most four planes');
+  if (planes < 3) return joinSmall(bytes, planes, count);
+  return new Uint32Array(join(bytes, planes, count, 4));
+}
+
+export function joinLongs(bytes: Uint8Array, planes: number, count: number): BigUint64Array {
+  return new BigUint64Array(join(bytes, planes, count, 8));
+}
+
+/** One plane is widened by a typed array copy, and for two a call of the kernel would not be faster. */
+function joinSmall(bytes: Uint8Array, planes: number, count: number): Uint32Array {
+  const values = new Uint32Array(count);
+  values.set(bytes.subarray(0, count));
+  if (planes === 1) return values;
+  for (let i = 0; i < count; i++) {
+    values[i] = (values[i] as number) | ((bytes[count + i] as number) << 8);
+  }
+  return values;
+}
+
+function join(bytes: Uint8Array, planes: number, count: number, width: number): ArrayBuffer {
+  const { memory, exports } = codec();
+  const out = FREE_MEMORY_START + bytes.length + slackBytes;
+  ensureMemory(memory, out + count * width + slackBytes);
+  new Uint8Array(memory.buffer, FREE_MEMORY_START, bytes.length).set(bytes);
+  exports.joinPlanes(FREE_MEMORY_START, planes, count, width, out);
+  return new Uint8Array(memory.buffer, out, count * width).slice().buffer;
+}
+
+const keyBytes = 32;
+
+/** Returns the base58 texts of keys of 32 bytes each. */
+export function keyTexts(keys: Uint8Array): string[] {
+  const { memory, exports } = codec();
+  const count = keys.length / keyBytes;
+  const tables = FREE_MEMORY_START;
+  const input = tables + exports.BASE58_TABLE_BYTES.value;
+  const out = input + keys.length + slackBytes;
+  ensureMemory(memory, out + count * KEY_TEXT_BYTES + slackBytes);
+  exports.base58Initialize(tables);
+  new Uint8Array(memory.buffer).set(keys, input);
+  exports.keyTexts(input, count, out);
+  const texts = Buffer.from(memory.buffer, out, count * KEY_TEXT_BYTES);
+  return Array.from({ length: count }, (_, i) => {
+    const at = i * KEY_TEXT_BYTES;
+    return texts.toString('latin1', at, at + (texts[at + KEY_TEXT_BYTES - 1] as number));
+  });
+}

@@ -1,0 +1,267 @@
+/**
+ * The layout of a segment. docs/segment-format.md has a drawing.
+ *
+ *   header 16    magic u64 · version u32 · checksum u32
+ *   plain part   row groups, keys, indexes: read in pieces, each chunk has a checksum
+ *   units        section dictionaries, postings, tables, the chunks' checksums: read whole, each with its own checksum
+ *   directory    one unit: counts, the columns of every section, row groups, and the positions of the parts above
+ *   footer 40    the position of the directory and the length of the file, with a checksum
+ *
+ * A reader skips columns, sections and parts with an unknown number. The version changes only if that is not enough.
+ */
+import { crc32 } from 'node:zlib';
+import { CodedError } from '../../base/errors.ts';
+import { ByteReader, ByteWriter } from '../encoding/byte-stream.ts';
+import {
+  checkEntry,
+  damaged,
+  decodeUnit,
+  type EncodedUnit,
+  readEntry,
+  type UnitEntry,
+  unitEntryBytes,
+  writeEntry,
+} from '../encoding/unit.ts';
+import { DOMAINS } from './columns.ts';
+
+export const formatVersion = 2;
+export const headerBytes = 16;
+export const footerBytes = 40;
+/** "SLUICESG" */
+const magic = Uint8Array.from([0x53, 0x4c, 0x55, 0x49, 0x43, 0x45, 0x53, 0x47]);
+
+/** The parts of a segment besides its row groups. A number is never reused for another part. */
+export const PART = {
+  /** One per block column, by the column's id. */
+  blockColumn: 0,
+  /** One per section with a dictionary, by the section's number. */
+  sectionDictionary: 1,
+  /** All keys, 32 bytes each, by id. */
+  keys: 2,
+  /** The three arrays of a hash index: blocks, fingerprints, values. */
+  addressIndex: 3,
+  signatureIndex: 4,
+  /** Pages of 4,096 ids. */
+  postings: 5,
+  /** Columns of the class table, and the lists of its classes. */
+  classes: 6,
+  /** Columns of the table of mints. */
+  mints: 7,
+  /** A 32-bit checksum per chunk of the plain part. */
+  checksums: 8,
+  /** Columns of the table of the busiest accounts. */
+  accounts: 9,
+} as const;
+
+/** The description of a column in a segment. */
+export interface StoredColumn {
+  readonly id: number;
+  readonly coding: number;
+  readonly domain: number;
+  /** The domain plus one; 0 if the column counts nothing. */
+  readonly adds: number;
+  readonly unit: number;
+}
+
+export interface StoredSection {
+  /** Whether pages are compressed. */
+  readonly isPacked: boolean;
+  readonly columns: readonly StoredColumn[];
+}
+
+export interface SectionPlace {
+  readonly offset: number;
+  readonly storedLength: number;
+  /** The size of the longest page before compression. */
+  readonly rawBytesMax: number;
+}
+
+export interface GroupEntry {
+  readonly firstBlock: number;
+  readonly blockCount: number;
+  readonly firstTransaction: number;
+  readonly transactionCount: number;
+  /** The highest dictionary id of earlier groups; -1 in the first. */
+  readonly highestBefore: number;
+  readonly pageTransactions: number;
+  /** Rows by domain. */
+  readonly totals: readonly number[];
+  /** The position and length of the table of page lengths, which is directly before the first section. */
+  readonly pageTable: { readonly offset: number; readonly length: number };
+  /** By section number. */
+  readonly sections: readonly SectionPlace[];
+}
+
+export interface Part {
+  readonly kind: number;
+  readonly number: number;
+  readonly entry: UnitEntry;
+}
+
+export interface Directory {
+  readonly blockCount: number;
+  readonly transactionCount: number;
+  readonly addressCount: number;
+  readonly signatureCount: number;
+  /** The end of the plain part, which the chunks' checksums cover. */
+  readonly plainBytes: number;
+  readonly sections: readonly StoredSection[];
+  readonly groups: readonly GroupEntry[];
+  readonly parts: readonly Part[];
+}
+
+export function encodeHeader(version = formatVersion): Uint8Array {
+  const bytes = new Uint8Array(headerBytes);
+  const view = new DataView(bytes.buffer);
+  bytes.set(magic);
+  view.setUint32(8, version, true);
+  view.setUint32(12, crc32(bytes.subarray(0, 12)), true);
+  return bytes;
+}
+
+/** Returns the format version of a segment. Refuses bytes that are not the start of a segment. */
+export function readVersion(bytes: Uint8Array): number {
+  if (bytes.length < headerBytes || !magic.every((byte, i) => bytes[i] === byte)) {
+    throw new CodedError('segment-not-one', {});
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, headerBytes);
+  if (view.getUint32(12, true) !== crc32(bytes.subarray(0, 12)))
+    throw damaged('header', 'its checksum does not match');
+  return view.getUint32(8, true);
+}
+
+export function checkHeader(bytes: Uint8Array): void {
+  const version = readVersion(bytes);
+  if (version !== formatVersion) {
+    throw new CodedError('segment-version-unknown', { version, known: formatVersion });
+  }
+}
+
+export function encodeFooter(directory: EncodedUnit, fileLength: number): Uint8Array {
+  const bytes = new Uint8Array(footerBytes);
+  const view = new DataView(bytes.buffer);
+  writeEntry(view, 0, directory);
+  view.setBigUint64(unitEntryBytes, BigInt(fileLength), true);
+  view.setUint32(unitEntryBytes + 8, crc32(bytes.subarray(0, unitEntryBytes + 8)), true);
+  return bytes;
+}
+
+export function decodeFooter(bytes: Uint8Array, fileLength: number): UnitEntry {
+  if (bytes.length !== footerBytes) throw damaged('footer', 'it is truncated');
+  const view = new DataView(bytes.buffer, bytes.byteOffset, footerBytes);
+  if (view.getUint32(unitEntryBytes + 8, true) !== crc32(bytes.subarray(0, unitEntryBytes + 8))) {
+    throw damaged('footer', 'its checksum does not match');
+  }
+  if (view.getBigUint64(unitEntryBytes, true) !== BigInt(fileLength)) {
+    throw damaged('footer', 'it names another length than the file has');
+  }
+  return checkEntry(readEntry(view, 0), fileLength, 'directory');
+}
+
+export function encodeDirectory(directory: Directory): Uint8Array {
+  const writer = new ByteWriter();
+  writer.ints(directory.blockCount, directory.transactionCount, directory.addressCount);
+  writer.ints(directory.signatureCount);
+  writer.long(directory.plainBytes);
+  writer.ints(directory.sections.length, directory.groups.length, directory.parts.length);
+  for (const { isPacked, columns } of directory.sections) {
+    writer.ints(isPacked ? 1 : 0, columns.length);
+    for (const { id, coding, domain, adds, unit } of columns)
+      writer.ints(id, coding, domain, adds, unit);
+  }
+  for (const group of directory.groups) writeGroup(writer, group);
+  for (const { kind, number, entry } of directory.parts) {
+    writer.ints(kind, number);
+    writer.entry(entry);
+  }
+  return writer.bytes;
+}
+
+function writeGroup(writer: ByteWriter, group: GroupEntry): void {
+  writer.ints(group.firstBlock, group.blockCount, group.firstTransaction);
+  writer.ints(group.transactionCount, group.highestBefore, group.pageTransactions);
+  writer.ints(...group.totals);
+  writer.long(group.pageTable.offset);
+  writer.ints(group.pageTable.length);
+  for (const { storedLength, rawBytesMax } of group.sections)
+    writer.ints(storedLength, rawBytesMax);
+}
+
+export function decodeDirectory(
+  stored: Uint8Array,
+  entry: UnitEntry,
+  fileLength: number,
+): Directory {
+  const reader = new ByteReader(decodeUnit(stored, entry, 'directory'), 'directory');
+  const [blockCount, transactionCount, addressCount] = [reader.int(), reader.int(), reader.int()];
+  const signatureCount = reader.int();
+  const plainBytes = reader.long();
+  const [sectionCount, groupCount, partCount] = [reader.int(), reader.int(), reader.int()];
+  const sections = reader.many(sectionCount, () => readSection(reader));
+  const groups = reader.many(groupCount, () => readGroup(reader, sectionCount));
+  const parts = reader.many(partCount, () => {
+    const [kind, number] = [reader.int(), reader.int()];
+    return {
+      kind,
+      number,
+      entry: checkEntry(reader.entry(), fileLength, `part ${kind}.${number}`),
+    };
+  });
+  const isInside = groups.every(({ sections }) => placeEnd(sections) <= plainBytes);
+  if (!isInside || plainBytes > fileLength) throw damaged('directory', 'a row group is not inside');
+  const counts = { blockCount, transactionCount, addressCount, signatureCount, plainBytes };
+  return { ...counts, sections, groups, parts };
+}
+
+const placeEnd = (sections: readonly SectionPlace[]): number => {
+  const last = sections.at(-1);
+  return last === undefined ? 0 : last.offset + last.storedLength;
+};
+
+function readSection(reader: ByteReader): StoredSection {
+  const isPacked = reader.int() === 1;
+  const columns = reader.many(reader.int(), () => ({
+    id: reader.int(),
+    coding: reader.int(),
+    domain: reader.int(),
+    adds: reader.int(),
+    unit: reader.int(),
+  }));
+  const isShaped = columns.every(
+    ({ domain, adds }) => domain < DOMAINS.length && adds <= DOMAINS.length,
+  );
+  if (!isShaped) throw damaged('directory', 'a column has rows of an unknown kind');
+  return { isPacked, columns };
+}
+
+function readGroup(reader: ByteReader, sectionCount: number): GroupEntry {
+  const [firstBlock, blockCount, firstTransaction] = [reader.int(), reader.int(), reader.int()];
+  const transactionCount = reader.int();
+  const highestBefore = reader.int() | 0;
+  const pageTransactions = reader.int();
+  const totals = reader.many(DOMAINS.length, () => reader.int());
+  const pageTable = { offset: reader.long(), length: reader.int() };
+  let offset = pageTable.offset + pageTable.length;
+  const sections = reader.many(sectionCount, () => {
+    const place = { offset, storedLength: reader.int(), rawBytesMax: reader.int() };
+    offset += place.storedLength;
+    return place;
+  });
+  if (pageTransactions === 0) throw damaged('directory', 'a row group has pages without rows');
+  return {
+    firstBlock,
+    blockCount,
+    firstTransaction,
+    transactionCount,
+    highestBefore,
+    pageTransactions,
+    totals,
+    pageTable,
+    sections,
+  };
+}
+
+/** Returns the number of pages of each paged section of the group. */
+export function pageCountOf(group: GroupEntry): number {
+  return Math.ceil(group.transactionCount / group.pageTransactions);
+}

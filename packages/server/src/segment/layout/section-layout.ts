@@ -1,0 +1,86 @@
+/** The columns of each section in the order in which this version writes them. */
+import * as layout from '../../kernels/layout/columns.ts';
+import { CODING, COLUMN_NAMES, type ColumnName, DOMAINS, SECTIONS, shapeOf } from './columns.ts';
+import type { StoredColumn, StoredSection } from './directory.ts';
+
+/** The names of a section's columns, by section number. */
+export const SECTION_COLUMNS: readonly (readonly ColumnName[])[] = SECTIONS.map((section) =>
+  COLUMN_NAMES.filter((name) => shapeOf(name).section === section),
+);
+
+/** Signatures are random bytes, which do not compress. */
+const unpacked = SECTIONS.indexOf('signatures');
+
+/** The description of the sections in a segment. */
+export const SECTION_LAYOUT: readonly StoredSection[] = SECTION_COLUMNS.map((names, section) => ({
+  isPacked: section !== unpacked,
+  columns: names.map(storedColumn),
+}));
+
+function storedColumn(name: ColumnName): StoredColumn {
+  const { id, coding, domain, adds, unit } = shapeOf(name);
+  return {
+    id,
+    coding: CODING[coding],
+    domain: DOMAINS.indexOf(domain),
+    adds: adds === undefined ? 0 : DOMAINS.indexOf(adds) + 1,
+    unit: unit ?? 0,
+  };
+}
+
+const NAMES_BY_ID: ReadonlyMap<number, ColumnName> = new Map(
+  COLUMN_NAMES.map((name) => [shapeOf(name).id, name]),
+);
+
+/** Returns the column with that id, or undefined if a later version added it. */
+export function columnNamed(id: number): ColumnName | undefined {
+  return NAMES_BY_ID.get(id);
+}
+
+/** Returns the bytes of a decoded value of the column. */
+export function valueBytes({ coding, unit }: StoredColumn): number {
+  if (coding === CODING.bytes) return unit;
+  return coding === CODING.long ? 8 : 4;
+}
+
+export interface PlacedColumn {
+  readonly column: StoredColumn;
+  readonly values: number;
+  /** How many values fit. */
+  readonly capacity: number;
+}
+
+/** Describes the columns of a section to the kernel. `beginGroup` says the rest for each row group. */
+export function writeDescriptors(
+  ints: Uint32Array,
+  at: number,
+  placed: readonly PlacedColumn[],
+): void {
+  placed.forEach(({ column, values, capacity }, i) => {
+    const { coding, domain, adds, unit } = column;
+    const own = at + i * layout.DESCRIPTOR_BYTES;
+    ints[(own + layout.DESCRIPTOR_CODING) / 4] = coding;
+    ints[(own + layout.DESCRIPTOR_DOMAIN) / 4] = domain;
+    ints[(own + layout.DESCRIPTOR_ADDS) / 4] = adds;
+    ints[(own + layout.DESCRIPTOR_VALUES) / 4] = values;
+    ints[(own + layout.DESCRIPTOR_COUNT) / 4] = 0;
+    ints[(own + layout.DESCRIPTOR_CAPACITY) / 4] = capacity;
+    ints[(own + layout.DESCRIPTOR_UNIT) / 4] = unit;
+    ints[(own + layout.DESCRIPTOR_LAST) / 4] = 0;
+  });
+}
+
+/** Tells the kernel which ids are new in a row group: those after the highest one that earlier groups of the segment named. */
+export function beginGroup(
+  ints: Uint32Array,
+  at: number,
+  columns: readonly StoredColumn[],
+  highestBefore: number,
+): void {
+  columns.forEach(({ coding }, i) => {
+    if (coding !== CODING.keys) return;
+    const own = at + i * layout.DESCRIPTOR_BYTES;
+    ints[(own + layout.DESCRIPTOR_UNIT) / 4] = highestBefore;
+    ints[(own + layout.DESCRIPTOR_LAST) / 4] = highestBefore;
+  });
+}

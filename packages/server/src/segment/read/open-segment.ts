@@ -1,0 +1,368 @@
+import { discard } from '../../base/discard.ts';
+import { elementAt } from '../../base/element-at.ts';
+import type { BlockHeader } from '../../ledger/block.ts';
+import { type BlockHash, toSlot, trustedBlockHash } from '../../ledger/primitives.ts';
+import type { ByteRange } from '../../object-store/object-store.ts';
+import { chunkBytes, findDamagedChunk } from '../encoding/chunk-checksums.ts';
+import { keyTexts } from '../encoding/codec.ts';
+import {
+  damaged,
+  decodeUnit,
+  joinIntUnit,
+  joinLongUnit,
+  type UnitEntry,
+} from '../encoding/unit.ts';
+import { readVarints } from '../encoding/varint.ts';
+import { BLOCK_COLUMNS, type BlockColumnOf } from '../layout/block-columns.ts';
+import type { BlockCounts } from '../layout/block-counts.ts';
+import { pagedSectionCount } from '../layout/columns.ts';
+import { keyBytes } from '../layout/dictionary.ts';
+import {
+  checkHeader,
+  type Directory,
+  decodeDirectory,
+  decodeFooter,
+  footerBytes,
+  headerBytes,
+  PART,
+  pageCountOf,
+} from '../layout/directory.ts';
+import type { GroupRows } from '../layout/row-buffer.ts';
+import { decodeGroup, sectionName } from './decode-group.ts';
+
+/** The source of a segment's bytes: memory, or a file read by range. Synchronous, for use in worker threads. */
+export interface SegmentBytes {
+  readonly length: number;
+  read(offset: number, length: number): Uint8Array;
+  /** Fills the target as far as bytes are available. Returns their number. */
+  readInto(offset: number, target: Uint8Array): number;
+  /** Announces reads, so that the bytes of a remote segment are fetched together. Absent if the bytes are local. */
+  expect?(ranges: readonly ByteRange[]): void;
+}
+
+function bytesInMemory(bytes: Uint8Array): SegmentBytes {
+  const read = (offset: number, length: number) => bytes.subarray(offset, offset + length);
+  const readInto = (offset: number, target: Uint8Array) => {
+    const found = read(offset, target.length);
+    target.set(found);
+    return found.length;
+  };
+  return { length: bytes.length, read, readInto };
+}
+
+/** Opens a segment with three range reads: header, footer, directory. The block table is read when first used. */
+export function openSegment(bytes: Uint8Array | SegmentBytes): Segment {
+  const source = bytes instanceof Uint8Array ? bytesInMemory(bytes) : bytes;
+  checkHeader(source.read(0, headerBytes));
+  if (source.length < headerBytes + footerBytes) throw damaged('footer', 'it is truncated');
+  const footer = decodeFooter(source.read(source.length - footerBytes, footerBytes), source.length);
+  const stored = source.read(footer.offset, footer.storedLength);
+  return new Segment(source, decodeDirectory(stored, footer, source.length));
+}
+
+/** A segment's bytes that are read asynchronously: a file, or an object in a store. */
+export interface RemoteBytes {
+  readonly length: number;
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+/** Returns the headers of a segment's blocks with four range reads: its start, its end, its directory, its block table. */
+export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly BlockHeader[]> {
+  const { length } = remote;
+  checkHeader(await remote.read(0, headerBytes));
+  if (length < headerBytes + footerBytes) throw damaged('footer', 'it is truncated');
+  const footer = decodeFooter(await remote.read(length - footerBytes, footerBytes), length);
+  const stored = await remote.read(footer.offset, footer.storedLength);
+  const directory = decodeDirectory(stored, footer, length);
+  const { start, end } = blockTablePlace(directory);
+  const table = await remote.read(start, end - start);
+  return new Segment(partInMemory(table, start, length), directory).headers;
+}
+
+/** The units of the block table are adjacent. */
+function blockTablePlace({ parts }: Directory): { start: number; end: number } {
+  const units = parts.filter(({ kind }) => kind === PART.blockColumn).map(({ entry }) => entry);
+  if (units.length === 0) throw damaged('directory', 'it lists no block table');
+  const start = Math.min(...units.map(({ offset }) => offset));
+  return { start, end: Math.max(...units.map((unit) => unit.offset + unit.storedLength)) };
+}
+
+/** A segment of which one byte range is in memory. */
+function partInMemory(part: Uint8Array, start: number, length: number): SegmentBytes {
+  const bytes = bytesInMemory(part);
+  return {
+    length,
+    read: (offset, count) => bytes.read(offset - start, count),
+    readInto: (offset, target) => bytes.readInto(offset - start, target),
+  };
+}
+
+export class Segment {
+  readonly bytes: SegmentBytes;
+  readonly directory: Directory;
+  readonly #parts: ReadonlyMap<string, UnitEntry>;
+  #headers: readonly BlockHeader[] | undefined;
+  #counts: readonly BlockCounts[] | undefined;
+  #checksums: Uint8Array | undefined;
+
+  constructor(bytes: SegmentBytes, directory: Directory) {
+    this.bytes = bytes;
+    this.directory = directory;
+    this.#parts = new Map(
+      directory.parts.map(({ kind, number, entry }) => [`${kind}.${number}`, entry]),
+    );
+  }
+
+  get blockCount(): number {
+    return this.directory.blockCount;
+  }
+
+  get addressCount(): number {
+    return this.directory.addressCount;
+  }
+
+  get groups(): Directory['groups'] {
+    return this.directory.groups;
+  }
+
+  get headers(): readonly BlockHeader[] {
+    this.#headers ??= readHeaders(this.#withBlockTable());
+    return this.#headers;
+  }
+
+  get counts(): readonly BlockCounts[] {
+    this.#counts ??= readCounts(this.#withBlockTable());
+    return this.#counts;
+  }
+
+  /** The checksums of the chunks of the plain part, 4 bytes each. */
+  get checksums(): Uint8Array {
+    if (this.#checksums === undefined) {
+      this.#checksums = this.readUnit(PART.checksums, 0);
+      const expected = Math.ceil(this.directory.plainBytes / chunkBytes) * 4;
+      if (this.#checksums.length !== expected)
+        throw damaged('checksums', 'they do not cover the file');
+    }
+    return this.#checksums;
+  }
+
+  /** Returns the same segment with the whole block table in memory, which is read at once. */
+  #withBlockTable(): Segment {
+    const { start, end } = blockTablePlace(this.directory);
+    const table = this.bytes.read(start, end - start);
+    return new Segment(partInMemory(table, start, this.bytes.length), this.directory);
+  }
+
+  /** Returns all rows of a group as they were appended. */
+  readGroup(number: number): GroupRows {
+    const entry = this.directory.groups[number];
+    if (entry === undefined) throw damaged(`group ${number}`, 'the directory does not list it');
+    const lengths = this.readPageTable(number);
+    const sections = entry.sections.map((place, section) => ({
+      bytes: this.readPlain(place.offset, place.storedLength, sectionName(number, section)),
+      lengths: elementAt(lengths, section),
+      dictionary: this.readSectionDictionary(section),
+    }));
+    return decodeGroup({ number, entry, layout: this.directory.sections, sections });
+  }
+
+  /** Returns the stored lengths of a group's pages, by section. */
+  readPageTable(number: number): Uint32Array[] {
+    const group = elementAt(this.directory.groups, number);
+    const { offset, length } = group.pageTable;
+    const name = `group ${number}.pages`;
+    const pageCount = pageCountOf(group);
+    const counts = group.sections.map((_, section) =>
+      section < pagedSectionCount ? pageCount : 1,
+    );
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    const all = readVarints(this.readPlain(offset, length, name), total, name);
+    let at = 0;
+    return counts.map((count, section) => {
+      const lengths = all.subarray(at, at + count);
+      at += count;
+      let sum = 0;
+      for (const own of lengths) sum += own;
+      if (sum !== group.sections[section]?.storedLength)
+        throw damaged(name, 'the lengths of the pages do not add up');
+      return lengths;
+    });
+  }
+
+  /** Returns the compression dictionary of a section's pages; empty for a section that is compressed without one. */
+  readSectionDictionary(section: number): Uint8Array {
+    if (!this.#parts.has(`${PART.sectionDictionary}.${section}`)) return new Uint8Array(0);
+    return this.readUnit(PART.sectionDictionary, section);
+  }
+
+  /** Returns keys of the dictionary, 32 bytes each. */
+  readKeys(first: number, count: number): Uint8Array {
+    return this.readPart(PART.keys, 0, first * keyBytes, count * keyBytes);
+  }
+
+  /** Returns a byte range of a part that is read in pieces. */
+  readPart(kind: number, number: number, offset: number, length: number): Uint8Array {
+    const entry = this.partEntry(kind, number);
+    const name = partName(kind, number);
+    if (offset + length > entry.storedLength) throw damaged(name, 'it is too short');
+    return this.readPlain(entry.offset + offset, length, name);
+  }
+
+  /** Returns the bytes of a unit. */
+  readUnit(kind: number, number: number): Uint8Array {
+    return this.#decode(this.partEntry(kind, number), partName(kind, number));
+  }
+
+  readIntUnit(kind: number, number: number): Uint32Array {
+    const entry = this.partEntry(kind, number);
+    return joinIntUnit(this.#decode(entry, partName(kind, number)), entry);
+  }
+
+  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array {
+    return this.readIntUnit(PART.blockColumn, BLOCK_COLUMNS[name].id);
+  }
+
+  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array {
+    const { id } = BLOCK_COLUMNS[name];
+    const entry = this.partEntry(PART.blockColumn, id);
+    return joinLongUnit(this.#decode(entry, partName(PART.blockColumn, id)), entry);
+  }
+
+  readBlockBytes(name: BlockColumnOf<'bytes'>): Uint8Array {
+    return this.readUnit(PART.blockColumn, BLOCK_COLUMNS[name].id);
+  }
+
+  partEntry(kind: number, number: number): UnitEntry {
+    const entry = this.#parts.get(`${kind}.${number}`);
+    if (entry === undefined)
+      throw damaged(partName(kind, number), 'the directory does not list it');
+    return entry;
+  }
+
+  /** Announces that all parts of a kind will be read, so that those of a remote segment are fetched together. */
+  expectParts(kind: number): void {
+    this.bytes.expect?.(
+      this.directory.parts.filter((part) => part.kind === kind).map(({ entry }) => rangeOf(entry)),
+    );
+  }
+
+  /** Returns where the compression dictionaries of some sections are. */
+  dictionaryRanges(sections: Iterable<number>): ByteRange[] {
+    const entries = [...sections].map((one) => this.#parts.get(`${PART.sectionDictionary}.${one}`));
+    return entries.filter((entry) => entry !== undefined).map(rangeOf);
+  }
+
+  /** Returns the number of parts of a kind. */
+  partCount(kind: number): number {
+    return this.directory.parts.filter((part) => part.kind === kind).length;
+  }
+
+  /** Returns bytes of the plain part, after verifying the chunks that contain them. Errors use `name` for them. */
+  readPlain(offset: number, length: number, name: string): Uint8Array {
+    if (length === 0) return new Uint8Array(0);
+    const first = Math.floor(offset / chunkBytes);
+    const end = Math.min(
+      Math.ceil((offset + length) / chunkBytes) * chunkBytes,
+      this.directory.plainBytes,
+    );
+    const start = first * chunkBytes;
+    const read = this.bytes.read(start, end - start);
+    if (read.length !== end - start) throw damaged(name, 'it is truncated');
+    const chunk = this.#findDamage(read, first);
+    if (chunk >= 0)
+      throw damaged(
+        name,
+        `the checksum of the bytes from ${(first + chunk) * chunkBytes} on does not match`,
+      );
+    return read.subarray(offset - start, offset - start + length);
+  }
+
+  #findDamage(read: Uint8Array, firstChunk: number): number {
+    const count = Math.ceil(read.length / chunkBytes);
+    const expected = this.checksums.subarray(firstChunk * 4, (firstChunk + count) * 4);
+    return findDamagedChunk(read, expected);
+  }
+
+  #decode(entry: UnitEntry, name: string): Uint8Array {
+    const stored = this.bytes.read(entry.offset, entry.storedLength);
+    const decoded = decodeUnit(stored, entry, name);
+    // Bytes read from a file are a copy that can be discarded. Bytes in memory belong to the caller.
+    if (decoded !== stored) discard(stored);
+    return decoded;
+  }
+}
+
+function rangeOf({ offset, storedLength }: UnitEntry): ByteRange {
+  return { start: offset, end: offset + storedLength };
+}
+
+const PART_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(PART).map(([name, kind]) => [kind, name]),
+);
+
+/** Returns the name of a part in errors and tools. */
+export function partName(kind: number, number: number): string {
+  const name = PART_NAMES.get(kind) ?? `part ${kind}`;
+  if (kind !== PART.blockColumn) return `${name} ${number}`;
+  const column = Object.entries(BLOCK_COLUMNS).find(([, { id }]) => id === number);
+  return `blocks.${column?.[0] ?? number}`;
+}
+
+/** The content of the block table in any format. */
+export interface BlockTable {
+  readonly blockCount: number;
+  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array;
+  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array;
+  readBlockBytes(name: BlockColumnOf<'bytes'>): Uint8Array;
+}
+
+export function readHeaders(segment: BlockTable): BlockHeader[] {
+  const longs = (name: BlockColumnOf<'long'>) => segment.readBlockLongs(name);
+  const ints = (name: BlockColumnOf<'int'>) => segment.readBlockInts(name);
+  const [numbers, distances] = [longs('number'), longs('parentDistance')];
+  const [heights, heightNull] = [longs('height'), ints('heightNull')];
+  const [times, timeNull] = [longs('timestamp'), ints('timestampNull')];
+  // A kernel encodes 32 bytes each, so the texts need no further check.
+  const hashesOf = (keys: Uint8Array) => keyTexts(keys).map(trustedBlockHash);
+  const hashes = hashesOf(segment.readBlockBytes('hash'));
+  const parentKinds = ints('parentHashKind');
+  const parents = hashesOf(segment.readBlockBytes('parentHash'));
+  let number = 0;
+  let parentAt = 0;
+  let before: BlockHash | null = null;
+  return Array.from({ length: segment.blockCount }, (_, row) => {
+    number += Number(numbers[row]);
+    const hash = elementAt(hashes, row);
+    const kind = parentKinds[row];
+    const parentHash = kind === 0 ? null : kind === 1 ? before : elementAt(parents, parentAt++);
+    before = hash;
+    return {
+      number: toSlot(number),
+      hash,
+      parentSlot: toSlot(number - Number(distances[row])),
+      parentHash,
+      height: heightNull[row] === 1 ? null : Number(heights[row]),
+      timestamp: timeNull[row] === 1 ? null : BigInt.asIntN(64, elementAt(times, row)),
+    };
+  });
+}
+
+export function readCounts(segment: BlockTable): BlockCounts[] {
+  const ints = (name: BlockColumnOf<'int'>) => segment.readBlockInts(name);
+  const columns = {
+    transactions: ints('transactions'),
+    instructions: ints('instructions'),
+    logs: ints('logs'),
+    balances: ints('balances'),
+    tokenBalances: ints('tokenBalances'),
+    rewards: ints('rewards'),
+  };
+  return Array.from({ length: segment.blockCount }, (_, row) => ({
+    transactions: elementAt(columns.transactions, row),
+    instructions: elementAt(columns.instructions, row),
+    logs: elementAt(columns.logs, row),
+    balances: elementAt(columns.balances, row),
+    tokenBalances: elementAt(columns.tokenBalances, row),
+    rewards: elementAt(columns.rewards, row),
+  }));
+}
