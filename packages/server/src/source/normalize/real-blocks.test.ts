@@ -158,7 +158,7 @@ for (const file of files) {
       }
     });
 
-    test('behavior: edge case 14: the same bytes twice give the same records', () => {
+    test('behavior: the same bytes twice give the same records', () => {
       const blocks = readRealBlocks(file).slice(0, 20);
       expect(normalizeAll(blocks)).toEqual(normalizeAll(blocks));
     });
