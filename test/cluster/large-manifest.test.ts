@@ -62,7 +62,7 @@ async function measureStart(name: string, last: number, servers: Servers): Promi
   return elapsedMs;
 }
 
-/** Writes a manifest of a dataset with so many segments, and one with one more. Returns the slot of its head. */
+/** Writes a manifest of a dataset with this many segments, and one with one more. Returns the slot of its head. */
 async function writeManifests(name: string, count: number, client: S3Client): Promise<number> {
   const dataset = {
     name,

@@ -48,7 +48,7 @@ const query = {
   transactions: [{}],
 };
 
-test('default: it follows a node into a new dataset, and serves the dataset later without a node', async () => {
+test('default: a service follows a node into a new dataset, and later serves the dataset without a node', async () => {
   const follow = ['--rpc', node.rpcUrl, '--ws', node.wsUrl, '--dataset', 'mine', '--from', '200'];
   const first = await ServiceProcess.startServe(['--data', folder, ...follow]);
   await waitForHead(first, 245);

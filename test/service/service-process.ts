@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const command = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));
 
 /** Preloaded into a process: prints its CPU time in microseconds when it exits. */
-const tellCost = `data:text/javascript,process.on('exit', () => {
+const printCost = `data:text/javascript,process.on('exit', () => {
   const { user, system } = process.cpuUsage();
   process.stderr.write(String(user + system));
 });`;
@@ -13,7 +13,7 @@ const tellCost = `data:text/javascript,process.on('exit', () => {
 /** Measures the command when it exits immediately: milliseconds, and seconds of CPU time. */
 export async function runCost(args: readonly string[]): Promise<{ ms: number; seconds: number }> {
   const startMs = performance.now();
-  const child = spawn(process.execPath, ['--import', tellCost, command, ...args], {
+  const child = spawn(process.execPath, ['--import', printCost, command, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let told = '';

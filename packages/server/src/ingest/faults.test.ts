@@ -209,7 +209,7 @@ describe('three sources', () => {
       agreement: 2,
     });
     await caughtUp(nodes[1]);
-    // Before any source can have read the slot. The leader's false block there is a child of our head.
+    // The fault is set before any source can have read the slot. The leader's false block there is a child of our head.
     leap(1);
     node.faults.set({ kind: 'fork', depth: 1, forSlots: 1_000 });
     await produce(5);

@@ -243,7 +243,7 @@ function formatItem(cost: ItemCost): string[] {
   ];
 }
 
-/** Shortens a value so that it can still be distinguished from the others. */
+/** Values are shortened to this length, which still distinguishes the values of a query. */
 const valueLengthMax = 12;
 
 function describeFilters(filters: ItemCost['filters']): string {

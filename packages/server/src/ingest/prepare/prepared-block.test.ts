@@ -165,7 +165,7 @@ test('behavior: white space makes no difference', () => {
   expect(expectSame(bytes)).toBeGreaterThan(0);
 });
 
-test("limit: more addresses than fit in the kernel's table, over several blocks", () => {
+test("limit: blocks with more addresses than fit in the kernel's table have the same bytes", () => {
   const transactionsOf = (block: number) =>
     Array.from({ length: 80 }, (_, i) => {
       const mine = Array.from({ length: 240 }, (_, k) =>
@@ -185,7 +185,7 @@ test("limit: more addresses than fit in the kernel's table, over several blocks"
   }
 });
 
-test("limit: more text than fits in the kernel's memory", () => {
+test("limit: a block with more text than fits in the kernel's memory has the same bytes", () => {
   const line = `Program log: ${'x'.repeat(200_000)}`;
   const transactions = Array.from({ length: 50 }, () =>
     rawTransaction({

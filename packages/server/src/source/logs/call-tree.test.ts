@@ -71,7 +71,7 @@ test('behavior: heights 2, 3, 4, 2, 3 give 0.0, 0.0.0, 0.0.0.0, 0.1, 0.1.0', () 
     ...frame(b, 2, frame(c, 3)),
   ]);
   expect(calls(run({ inner: [[0, inner]], lines }))).toEqual(expected);
-  // The same addresses follow from the heights alone, after the mark.
+  // The same addresses follow from the heights alone, after the truncation mark.
   expect(calls(run({ inner: [[0, inner]], lines: [truncated] }))).toEqual(
     expected.map((text) => `${text}!`),
   );

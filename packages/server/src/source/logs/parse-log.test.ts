@@ -80,7 +80,7 @@ test('behavior: line breaks of every kind stay inside log, data and failed texts
   expect(isFlagged(outcome)).toBe(false);
 });
 
-test('behavior: texts that imitate invoke, success, consumed or the mark stay texts', () => {
+test('behavior: texts that imitate invoke, success, consumed or the truncation mark stay texts', () => {
   const imitations = [invoke(b, 2), success(a), failed(a, 'x'), consumed(a, 5), truncated];
   const outcome = run({
     lines: frame(a, 1, [
@@ -96,7 +96,7 @@ test('behavior: texts that imitate invoke, success, consumed or the mark stay te
   expect(outcome.block.logs.slice(5).map((log) => log.kind)).toEqual(Array(4).fill('other'));
 });
 
-test('behavior: the mark at depth 3 flags every open ancestor and all later calls', () => {
+test('behavior: the truncation mark at depth 3 flags every open ancestor and all later calls', () => {
   const outcome = run({
     top: [call(a), call(d)],
     inner: [[0, [at(2, d), at(2, b), at(3, c), at(2, d)]]],
@@ -119,7 +119,7 @@ test('behavior: the mark at depth 3 flags every open ancestor and all later call
   expect(outcome.counts).toMatchObject({ truncatedLogs: 1, degraded: {}, silentCalls: 0 });
 });
 
-test('behavior: the mark as first line, with lines after it', () => {
+test('behavior: the lines after a truncation mark are ignored, even if the mark is the first line', () => {
   const outcome = run({
     top: [call(a), call(b)],
     lines: [truncated, ...frame(b, 1), 'Program log: x'],
@@ -130,7 +130,7 @@ test('behavior: the mark as first line, with lines after it', () => {
   expect(degraded(outcome)).toEqual([]);
 });
 
-test('behavior: after a failure the mark flags only calls that ran', () => {
+test('behavior: after a failure the truncation mark flags only calls that ran', () => {
   const outcome = run({
     top: [call(a), call(b), call(c)],
     lines: [...frame(a, 1), invoke(b, 1), truncated],
@@ -167,7 +167,7 @@ test('behavior: the set of excused programs is configurable and only affects cou
   expect([excused.counts.silentCalls, strict.counts.silentCalls]).toEqual([0, 1]);
 });
 
-test('behavior: each error raised before an invoke excuses the last call', () => {
+test('behavior: each error that is raised before an invoke explains why the last call has no lines', () => {
   const names = [
     'AccountNotExecutable',
     'CallDepth',
@@ -353,7 +353,7 @@ test('behavior: a log that contradicts the calls discards only that log', () => 
   }
 });
 
-test('behavior: a missing invoke line is a program without lines', () => {
+test('behavior: a call without an invoke line counts as a call of a program that prints no lines', () => {
   const outcome = run({ inner: [[0, [at(2, b), at(2, c)]]], lines: frame(a, 1, frame(c, 2)) });
   expect(calls(outcome)).toEqual(['0 a', '0.0 b!', '0.1 c']);
   expect(outcome.counts).toMatchObject({ silentCalls: 1, degraded: {} });
