@@ -81,7 +81,7 @@ describe('one source', () => {
   test.each(lies)('error: %s is never stored and never skipped', async (_name, fault, alarm) => {
     const { node, following, produce, caughtUp } = await startWorld();
     await caughtUp();
-    // Two slots ahead, so that the blocks before and after it are valid.
+    // The faulty slot is two slots ahead, so that valid blocks come before and after it.
     const slot = nextSlot + 2;
     node.faults.set({ ...fault, fromSlot: slot, toSlot: slot });
     await produce(6);
@@ -89,7 +89,7 @@ describe('one source', () => {
     expect(following.dataset.snapshot().head?.number).toBe(slot - 1);
     node.faults.clear();
     await produce(1);
-    const snapshot = await following.until('the truth is taken', isCaughtUp(node), 30_000);
+    const snapshot = await following.until('the correct blocks', isCaughtUp(node), 30_000);
     expectSameChain(snapshot, node);
     expect(following.dataset.alarms.has(alarm)).toBe(false);
   });

@@ -77,7 +77,7 @@ test('behavior: heights 2, 3, 4, 2, 3 give 0.0, 0.0.0, 0.0.0.0, 0.1, 0.1.0', () 
   );
 });
 
-test('behavior: a jump of two levels is a contradiction, and is adjusted without the log', () => {
+test('behavior: a height that jumps two levels is a contradiction; the log is ignored and the height is lowered', () => {
   const outcome = run({
     inner: [[0, [at(2, b), at(4, c), at(4, d)]]],
     lines: frame(a, 1, frame(b, 2)),

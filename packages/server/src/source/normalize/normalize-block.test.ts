@@ -432,7 +432,7 @@ test('error: block-field-missing contains the expected value', () => {
   ]);
 });
 
-test('behavior: I-05: texts are unchanged: NUL, non-BMP characters, line separators, the mark of long integers', () => {
+test('behavior: I-05: texts are unchanged: NUL, non-BMP characters, line separators, and the character that the parser uses to mark long integers', () => {
   const text = '\u0000 😀 \u2028 \u007f \u007f1234567890123456 é \\u007f';
   const [invoke, success] = ran(program.a);
   const { block } = normalizeOne({
