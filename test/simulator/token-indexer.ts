@@ -80,7 +80,7 @@ export class TokenIndexer {
     const balances = groupByTransaction(block.tokenBalances);
     for (const { transactionIndex, err } of block.transactions) {
       const rows = balances.get(transactionIndex) ?? [];
-      for (const row of rows) this.#meet(row);
+      for (const row of rows) this.#checkPreAmount(row);
       if (err === null) {
         for (const row of instructions.get(transactionIndex) ?? []) this.#execute(row);
       }
@@ -124,7 +124,7 @@ export class TokenIndexer {
     return differences;
   }
 
-  #meet({ account, preAmount }: TokenBalance): void {
+  #checkPreAmount({ account, preAmount }: TokenBalance): void {
     const last = this.byBalances.get(account);
     if (last !== undefined && last !== preAmount && this.jumps.length < 20) {
       this.jumps.push(`${account}: ${preAmount} before a transaction, ${last} after the last`);
