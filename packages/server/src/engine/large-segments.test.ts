@@ -175,7 +175,7 @@ describe('a segment of several row groups', () => {
     },
   );
 
-  test('behavior: two engines that evict segments, from files and from memory, return the same answers as the reference', () => {
+  test('behavior: an engine that evicts its segments, from files and from memory, returns the same answers as the reference', () => {
     const halves = [blocks.slice(0, 10), blocks.slice(10)].map((half) => buildSegment(half));
     const engine = new Engine({ cacheBytesMax: 1 });
     const keys = [0, 1].flatMap((half) => [`file ${half}`, `memory ${half}`]);
