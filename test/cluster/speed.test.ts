@@ -1,6 +1,5 @@
 /**
- * Compares queries on a data folder and on a bucket: warm, and cold with the number of fetched bytes. Also measures how much processor
- * time readers cost the writer of a cluster.
+ * Compares queries on a data folder and on a bucket: with a warm cache, and with an empty cache, for which the fetched bytes are counted.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * A unit is a part of a segment that is read as a whole: one column of one row group, one page of the dictionary, and so on. Its entry in
- * the directory has its position, its coding and its checksum.
+ * A unit is a part of a segment that is read as a whole: a section dictionary, a page of postings, a column of the block table, and so on.
+ * Its entry in the directory has its position, its coding and its checksum.
  *
  *   offset u64 · stored length u32 · raw length u32 · count u32 · checksum u32 · codec u8 · planes u8 · zero u16
  *

@@ -228,7 +228,9 @@ const itemHeads = ['item', 'driven by', 'estimated', 'listed', 'rows matched'];
 
 function describeNothing({ filters }: ItemCost): string {
   const empty = Object.entries(filters).find(([, v]) => Array.isArray(v) && v.length === 0);
-  return empty === undefined ? 'nothing: not in this segment' : `nothing: ${empty[0]} is an empty list`;
+  return empty === undefined
+    ? 'nothing: not in this segment'
+    : `nothing: ${empty[0]} is an empty list`;
 }
 
 function formatItem(cost: ItemCost): string[] {

@@ -20,7 +20,9 @@ export const STATUS = Type.Object({
   dataset: Type.String(),
   aliases: Type.Array(Type.String()),
   real_time: Type.Boolean(),
-  dialects: Type.Array(Type.String(), { description: 'The values of `type` that queries may have.' }),
+  dialects: Type.Array(Type.String(), {
+    description: 'The values of `type` that queries may have.',
+  }),
   votes: Type.Union([Type.Literal('drop'), Type.Literal('keep')]),
   allow_missing: Type.Array(Type.String(), { description: 'Kinds that its blocks may lack.' }),
   genesis_hash: orNull(Type.String()),

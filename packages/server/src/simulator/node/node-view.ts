@@ -37,7 +37,9 @@ export class NodeView {
 
   stateAt(ms = this.#time.nowMs()): NodeState {
     const seenMs = Math.max(0, ms - this.#lagMs);
-    const state = this.#applyFinalityFaults(this.#applyForkFaults(this.#chain.stateAt(seenMs), seenMs));
+    const state = this.#applyFinalityFaults(
+      this.#applyForkFaults(this.#chain.stateAt(seenMs), seenMs),
+    );
     return { ...state, firstAvailableSlot: this.#firstAvailable(state.confirmedSlot) };
   }
 
