@@ -72,7 +72,7 @@ interface Cost {
   readonly pagesRead: number;
   readonly bytesRead: number;
   readonly bytesInflated: number;
-  /** The bytes that were read from the file, including its directory and index. */
+  /** The number of reads from the file and their bytes, including its directory and index. */
   readonly fileReads: number;
   readonly fileBytes: number;
   readonly lines: number;
