@@ -16,9 +16,9 @@ export async function runCost(args: readonly string[]): Promise<{ ms: number; se
   const child = spawn(process.execPath, ['--import', printCost, command, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let told = '';
-  for await (const bytes of child.stderr) told += String(bytes);
-  return { ms: performance.now() - startMs, seconds: Number(/\d+$/.exec(told)?.[0]) / 1e6 };
+  let output = '';
+  for await (const bytes of child.stderr) output += String(bytes);
+  return { ms: performance.now() - startMs, seconds: Number(/\d+$/.exec(output)?.[0]) / 1e6 };
 }
 
 /** Runs a serving command as a process on free ports. */
