@@ -1,5 +1,5 @@
 /**
- * How much work a frame takes, and how soon a page can be used. All figures are processor time, because other tests may use the machine
+ * Measures how much work a frame takes, and how soon a page can be used. All figures are processor time, because other tests may use the machine
  * at the same time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -194,7 +194,7 @@ test('behavior: each error that is raised before an invoke explains why the last
     expect(calls(top), name).toEqual(['0 a', '1 b!', '2 c']);
     expect(top.counts).toMatchObject({ silentCalls: 0, degraded: {} });
   }
-  // Another error excuses nothing, and these errors do not excuse an earlier call.
+  // A missing line is counted if the error is another one, and if the call is not the last one.
   const other = run({ lines: [], err: { InstructionError: [0, 'InvalidArgument'] } });
   expect(other.counts.silentCalls).toBe(1);
   const earlier = run({
@@ -292,7 +292,7 @@ test('behavior: an empty log is incomplete if the programs usually print lines',
   expect(silent.counts.silentCalls).toBe(0);
 });
 
-test('behavior: nested invokes without inner instructions discard the log', () => {
+test('behavior: a log with nested invokes is discarded if inner instructions were not recorded', () => {
   const outcome = run({ inner: null, lines: frame(a, 1, frame(b, 2)) });
   expectDegraded(outcome, 'call-missing', ['0 a!']);
   const flat = run({ inner: null, lines: frame(a, 1, ['Program log: x']) });
@@ -310,7 +310,7 @@ test('behavior: lines of 2020 belong to no frame, so they are skipped and counte
   expect(outcome.counts).toMatchObject({ skippedLines: 3, silentCalls: 2, degraded: {} });
 });
 
-test('behavior: a log that contradicts the calls discards only that log', () => {
+test('behavior: a log that contradicts the calls is discarded, and the other logs of the block are kept', () => {
   const inner = [[0, [at(2, b)]]] as const;
   const whole = ['0 a!', '0.0 b!'];
   const cases: readonly (readonly [LogMismatch, readonly string[]])[] = [
@@ -359,7 +359,7 @@ test('behavior: a call without an invoke line counts as a call of a program that
   expect(outcome.counts).toMatchObject({ silentCalls: 1, degraded: {} });
 });
 
-test('behavior: a height that contradicts the nesting discards the log', () => {
+test('behavior: a log whose nesting contradicts a height is discarded', () => {
   const outcome = run({
     inner: [[0, [at(2, b), at(2, c)]]],
     lines: frame(a, 1, frame(b, 2, frame(c, 3))),
@@ -367,7 +367,7 @@ test('behavior: a height that contradicts the nesting discards the log', () => {
   expectDegraded(outcome, 'height-differs', ['0 a!', '0.0 b!', '0.1 c!']);
 });
 
-test('behavior: calls of an instruction that never ran discard the log', () => {
+test('behavior: a log is discarded if an instruction that never ran has inner calls', () => {
   const outcome = run({
     top: [call(a), call(b), call(c)],
     inner: [[1, [at(2, d)]]],
