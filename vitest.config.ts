@@ -25,7 +25,7 @@ export default defineConfig({
     include: [
       'packages/*/{src,build}/**/*.test.ts',
       `test/!(${apart})/**/*.test.ts`,
-      // A new user meets these first.
+      // These tests cover what a new user tries first.
       'test/browser/short.test.ts',
       'test/examples/token-balances.test.ts',
       'test/service/demo.test.ts',

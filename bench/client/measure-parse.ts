@@ -7,7 +7,7 @@ export interface ParseResult {
   readonly megabytes: number;
   readonly plain: Quantiles;
   readonly exact: Quantiles;
-  /** Returns the sum of all fees and amounts, the same for every run. */
+  /** The sum of all fees and amounts, the same for every run. */
   readonly checksum: bigint;
 }
 

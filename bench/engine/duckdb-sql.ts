@@ -14,7 +14,7 @@ import type { TableName } from './write-rows.ts';
 
 export type RecordTable = Exclude<TableName, 'blocks'>;
 
-/** The table of the rows, and the column that numbers them in order. */
+/** Where the rows are: the FROM clause of a table, and the column with the position of a row. */
 export interface DuckdbSource {
   from(table: TableName): string;
   readonly position: string;
@@ -25,7 +25,7 @@ export interface DuckdbRange {
   readonly last: number;
 }
 
-/** In line order. */
+/** The arrays in the order in which a line has them. */
 export const arrays: readonly RecordTable[] = [
   'transactions',
   'instructions',

@@ -29,7 +29,7 @@ export interface SideTimes {
   readonly runCount: number;
   readonly wallMs: Quantiles;
   readonly cpuMs: Quantiles;
-  /** The wall-clock time without joining arrays into lines. */
+  /** The wall-clock time without the conversion of a database's rows to lines of text, which is not the work of the database. */
   readonly unjoinedMs: Quantiles;
 }
 

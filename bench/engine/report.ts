@@ -39,7 +39,7 @@ const columns = [
   'runs',
   'goal',
   'checksum',
-  'asks',
+  'selects',
 ];
 
 function rowOf(

@@ -29,7 +29,7 @@ export interface Sample {
   readonly wallMs: number;
   /** The CPU time of all threads of the process. */
   readonly cpuMs: number;
-  /** The part of the wall-clock time that was spent on joining arrays into lines. */
+  /** The part of the wall-clock time in which the result rows of DuckDB were converted to lines of text; 0 for Sluice. */
   readonly joiningMs: number;
 }
 

@@ -115,7 +115,7 @@ function wholeRange({ raw }: Setup, port: number) {
   return { port, dataset: DATASET, encoding: 'identity', range } as const;
 }
 
-/** In a process in which nothing is timed. */
+/** Runs a task with a service process that is not measured. */
 async function inService<Result>(
   { stored }: Setup,
   use: (port: number) => Promise<Result>,

@@ -99,7 +99,7 @@ export class Rival {
     });
   }
 
-  /** In a new process with no open files. */
+  /** Runs a task in a new process that has no open files. */
   async #inProcess<Result>(use: (subject: Subject) => Promise<Result>): Promise<Result> {
     const corpus = this.#corpus;
     const options = {

@@ -1,19 +1,19 @@
 import { ScenarioFailure } from '../service/scenario.ts';
 import { type Answer, type Asked, drainAnswer, readAnswer } from './read-answer.ts';
 
-/** Several clients with the same query at once, with open segments. */
+/** The result of several concurrent clients with the same query. The service has read the segments before. */
 export interface StreamsResult {
   readonly streamCount: number;
   readonly megabytesPerSecond: number;
   /** The throughput of all clients together, relative to a single one over the same range. */
   readonly totalToOne: number;
-  /** How much longer the slowest took than the fastest. */
+  /** The time of the slowest client divided by that of the fastest. */
   readonly slowestToFastest: number;
 }
 
 /** If the text of all streams is larger than this, each requests only a part of the range. */
 const textBytesMax = 2e9;
-/** Short scans are repeated for this time, up to this number. */
+/** A short scan is repeated until it has taken this time, but at most `roundCountMax` times. */
 const oneStreamMsMin = 300;
 const roundCountMax = 50;
 

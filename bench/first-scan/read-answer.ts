@@ -1,4 +1,4 @@
-/** Sends requests like a client: again from the block after the last line until the range is covered. */
+/** Sends requests like a client: after each response it requests the blocks after the last line, until the range is covered. */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { createGunzip } from 'node:zlib';
@@ -27,7 +27,7 @@ const lineFeed = 10;
 const gunzipChunkBytes = 1 << 20;
 
 /**
- * Reads an answer completely. Compressed text is decompressed after the time was taken, because the service is measured and not the client.
+ * Reads an answer completely. Decompression is not part of the measured time, because the service is measured and not the client.
  */
 export async function readAnswer(
   asked: Asked,
@@ -62,7 +62,7 @@ export async function readAnswer(
   return total;
 }
 
-/** Reads the response of one request without keeping it, for several concurrent streams. Decompression would use their processor time. */
+/** Reads and discards the response of one request. It is not decompressed, because that would take processor time from concurrent streams. */
 export async function drainAnswer(asked: Asked): Promise<{ ms: number; sentBytes: number }> {
   const startMs = performance.now();
   const response = await send(asked);

@@ -1,4 +1,4 @@
-/** How long a transaction is searched by its signature over many segments, over HTTP. */
+/** Measures how long a lookup of a transaction by its signature takes in a dataset of many segments, over HTTP. */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -110,7 +110,7 @@ async function measureProcess(
   return [...answers].sort().join();
 }
 
-/** Returns the milliseconds that the system needs for one read of every file, which is what no lookup can avoid. */
+/** Returns the milliseconds that the system needs to read each file once, as a baseline. */
 function readBare(folder: string): number {
   const paths = readdirSync(folder).map((name) => join(folder, name));
   const buffer = Buffer.alloc(4_096);

@@ -29,7 +29,7 @@ export interface DatasetShape {
 /** The records of these blocks repeat; their slots, hashes and signatures do not. */
 const templateCount = 20;
 const firstSlot = 1;
-/** So many that the index is as full as that of a large segment, and as many absent signatures pass it. */
+/** With this number the index is as full as that of a large segment, so that as many absent signatures pass it. */
 const signaturesPerTransaction = 12;
 
 /** Fills a data folder with a dataset whose segments have one block each. */

@@ -78,7 +78,7 @@ export class CommandProcess {
     };
   }
 
-  /** Waits until the process has exited. */
+  /** Samples the memory and the CPU time until the process has exited. */
   async #sample(): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {

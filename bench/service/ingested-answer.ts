@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { CommandProcess } from './command-process.ts';
 import { ScenarioFailure } from './scenario.ts';
 
-/** The number of blocks that every scenario with a checksum has. */
+/** The number of slots that the checksum covers. Every scenario with a checksum stores at least as many. */
 const hashedSlots = 40;
 
 const everything = {

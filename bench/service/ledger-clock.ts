@@ -1,7 +1,7 @@
 import type { SimulatedChain } from '@sluice/server/dist/simulator/chain/chain.js';
 
-/** The number of attempts, so that at least one is not delayed. */
-const lookCount = 50;
+/** The number of requests for the time. At least one of so many is not delayed. */
+const attemptCount = 50;
 
 /** Determines when a node started to return a block, by the clock of this process. */
 export class LedgerClock {
@@ -19,7 +19,7 @@ export class LedgerClock {
   /** Compares the clocks. The shortest round trip is the most precise. */
   static async read(controlUrl: string, chain: SimulatedChain): Promise<LedgerClock> {
     let best = { tripMs: Number.POSITIVE_INFINITY, zeroMs: 0 };
-    for (let look = 0; look < lookCount; look++) {
+    for (let attempt = 0; attempt < attemptCount; attempt++) {
       const sentMs = performance.now();
       const answer = await fetch(`${controlUrl}/time`);
       const gotMs = performance.now();

@@ -39,7 +39,7 @@ export async function measureParse(path: string, blockCount: number): Promise<Pa
   };
 }
 
-/** The duration of an ingestion, with the baseline measured before and after it. */
+/** The duration and the cost of an ingestion. */
 export interface IngestResult {
   readonly blockCount: number;
   readonly seconds: number;
@@ -67,7 +67,7 @@ export function describeIngest(
   const judge = (isMet: boolean) => (isMet ? 'met' : 'missed');
   return [
     `${rate.toFixed(1)} blocks/s over ${blockCount} blocks · ${ratio.toFixed(2)} × JSON.parse (${parse.toFixed(1)} blocks/s): goal ${goal}, ${judge(ratio >= goal)}`,
-    `processor time ${cpuMs.toFixed(0)} ms a block · ${(cpuMs / parseCpuMs).toFixed(1)} × JSON.parse (${parseCpuMs.toFixed(1)} ms); meanwhile anything else ${(result.otherCpuSeconds / seconds).toFixed(2)} cores`,
+    `processor time ${cpuMs.toFixed(0)} ms a block · ${(cpuMs / parseCpuMs).toFixed(1)} × JSON.parse (${parseCpuMs.toFixed(1)} ms); other processes used ${(result.otherCpuSeconds / seconds).toFixed(2)} cores`,
     `anonymous memory at most ${(peak / 1e6).toFixed(0)} MB of 1,000: ${judge(peak <= anonymousBytesMax)}`,
   ];
 }

@@ -28,7 +28,7 @@ export function describeHead(result: HeadResult, shape: HeadOptions): string[] {
   return [
     `from confirmation to reading: p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}, max ${latencyMs.max.toFixed(0)} ms over ${latencyMs.count.toLocaleString('en')} arrivals of ${blockCount} blocks, none missed or duplicated`,
     `per block and follower: ${perBlock(plainBytes)} of text, ${perBlock(sentBytes)} sent; ${(result.comparedBytes / 1e6).toFixed(1)} MB of it requested again and equal`,
-    `cores: service ${result.cores.toFixed(2)}, simulator ${result.simulatorCores.toFixed(2)}, readers ${result.clientCores.toFixed(2)}, anything else ${result.otherCores.toFixed(2)}${turn}`,
+    `cores: service ${result.cores.toFixed(2)}, simulator ${result.simulatorCores.toFixed(2)}, readers ${result.clientCores.toFixed(2)}, other processes ${result.otherCores.toFixed(2)}${turn}`,
     describeMemory(result.anonymousBytesPeak),
   ];
 }

@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('default: the lookup benchmark finds what is there, and prints the time of each kind of lookup', async () => {
+test('default: the lookup benchmark finds the stored signatures, and prints the time of each kind of lookup', async () => {
   const how = ['--segments', '30', '--runs', '1', '--repeat', '2'];
   const { code, out } = await runBench(folder, ['lookup', ...how]);
   expect(code).toBe(0);

@@ -1,12 +1,12 @@
 /**
- * How much work a frame takes, and how soon a page can be used. All figures are processor time, because other tests may use the machine
+ * Measures how much work a frame takes, and how soon a page can be used. All figures are processor time, because other tests may use the machine
  * at the same time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';
 import { BrowserWorld, dataset, type Measured } from './browser-world.ts';
 
-/** Half of what sixty frames a second leave for each, because what the compositor does with a frame comes on top. */
+/** Half of the time between two frames at 60 Hz, because the compositor needs time for each frame too. */
 const frameMsMax = 8;
 const medianMsMax = 7;
 const watchedMs = 10_000;
@@ -33,7 +33,7 @@ function expectSmooth({ work, slowness }: Measured): void {
   expect(work.p95 / slowness.p95).toBeLessThan(frameMsMax);
 }
 
-test('limit: the work of a frame fits twice into one of sixty a second while blocks stream in and fork', async () => {
+test('limit: the work of a frame takes at most half the time of a frame at 60 Hz while blocks stream in and fork', async () => {
   const watched = await world.open(`/live/${dataset}`);
   await watched.page.waitForSelector('.flow-row a');
   await watched.page.waitForSelector('.u-over', { state: 'attached' });
@@ -46,7 +46,7 @@ test('limit: the work of a frame fits twice into one of sixty a second while blo
   await watched.close();
 });
 
-test('limit: the work of a frame fits twice into one of sixty a second while 100,000 records scroll', async () => {
+test('limit: the work of a frame takes at most half the time of a frame at 60 Hz while 100,000 records scroll', async () => {
   const everything = Object.fromEntries(
     ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'].map((name) => [
       name,

@@ -23,7 +23,7 @@ const balances = {
   balances: [{}],
 };
 
-/** Returns the text of the editor, which is in a shadow root. */
+/** A selector of the lines of the editor. */
 const editorLines = '.editor-box .cm-line';
 
 test('default: a query in a link runs, and its results are shown as a table, a tree and JSON', async () => {
@@ -55,7 +55,7 @@ test('behavior: the form and the JSON text stay in sync, and so does the address
   const { page } = watched;
   await page.waitForSelector(editorLines);
   await page.fill('.range-fields input >> nth=1', '77');
-  // News about the dataset do not replace what is being typed.
+  // The note shows the newest slot of the dataset. When it changes, the text that is being typed must stay.
   const note = await page.textContent('.range-note');
   await page.waitForFunction(
     (old) => document.querySelector('.range-note')?.textContent !== old,

@@ -8,7 +8,7 @@ interface HeldBlock {
   readonly text: string;
 }
 
-/** The store of a consumer in a storm. It fails if a block is duplicated or out of order, or if a rollback names an unknown block. */
+/** The blocks that a consumer has stored. It fails if a block is duplicated or out of order, or if a rollback names an unknown block. */
 export class HeldChain {
   blocks: HeldBlock[] = [];
   batchCount = 0;

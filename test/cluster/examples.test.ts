@@ -68,7 +68,7 @@ const resources = parseAllDocuments(read('kubernetes.yaml')).map(
   (document) => document.toJS() as Resource,
 );
 const deployments = resources.filter(({ kind }) => kind === 'Deployment');
-/** Returns the variables that the configuration refers to. */
+/** The variables that the configuration refers to. */
 const variables = [...read('sluice.yaml').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => String(name));
 /** The content of the secret that the Kubernetes example expects. */
 const secrets = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];

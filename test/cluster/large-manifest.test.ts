@@ -62,7 +62,7 @@ async function measureStart(name: string, last: number, servers: Servers): Promi
   return elapsedMs;
 }
 
-/** Writes a manifest of a dataset with so many segments, and one with one more. Returns the slot of its head. */
+/** Writes a manifest of a dataset with this many segments, and one with one more. Returns the slot of its head. */
 async function writeManifests(name: string, count: number, client: S3Client): Promise<number> {
   const dataset = {
     name,
@@ -96,7 +96,7 @@ test(`limit: a new reader serves the head within 10 s over ${segmentCount} segme
   closers.push(() => client.close());
   const last = await writeManifests('large', segmentCount, client);
   const smallLast = await writeManifests('small', 1, client);
-  // A commit with an additional segment only writes a manifest, which refers to the lists of the others.
+  // A commit with an additional segment only writes a manifest, which refers to the lists of the other segments.
   const [, { byteLength } = { byteLength: 0 }] = await client.list('large/manifests/');
   const lists = await client.list('large/lists/');
   const listBytes = lists.reduce((sum, one) => sum + one.byteLength, 0);

@@ -101,7 +101,7 @@ async function startCold(name: string): Promise<void> {
 }
 
 let reference = '';
-/** What the first cold query fetched. */
+/** The number of bytes that the first cold query fetched. */
 let coldBytes = 0;
 
 test('default: history is read from the bucket, and a machine with an empty disk returns the same', async () => {
@@ -129,7 +129,7 @@ test('default: history is read from the bucket, and a machine with an empty disk
   expect(proxy.requests - before - cold).toBe(0);
 });
 
-/** The bytes that the maps of the cache name: what the next process knows to be there. */
+/** Returns the number of bytes that the map files of the cache list. The next process uses only these. */
 function countMappedBytes(): number {
   const cache = join(folder, member.name, 'data/ledger/cache');
   const maps = readdirSync(cache).filter((name) => name.endsWith(mapSuffix));

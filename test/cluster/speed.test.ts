@@ -1,6 +1,5 @@
 /**
- * Compares queries on a data folder and on a bucket: warm, and cold with the number of fetched bytes. Also measures how much processor
- * time readers cost the writer of a cluster.
+ * Compares queries on a data folder and on a bucket: with a warm cache, and with an empty cache, for which the fetched bytes are counted.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +23,7 @@ const data = join(folder, 'data');
 /** More than the newest 256 slots, which are evaluated block by block for all followers together. */
 const blockCount = Number(process.env['SPEED_BLOCKS'] ?? 300);
 const transactions = Number(process.env['SPEED_TRANSACTIONS'] ?? 80);
-/** Warm queries are repeated so often, and for at most this time. */
+/** How often warm queries are repeated, and after which time they are not repeated further. */
 const repeatCountMin = 3;
 const repeatCountMax = 40;
 const repeatMsMax = 8_000;

@@ -15,8 +15,8 @@ const project = (name: string, order: number, options: object) => ({
 const storm = 'test/cluster/storm.test.ts';
 
 /**
- * Real object stores and message servers. The storm measures how long the head stands still, so it runs alone. The other
- * files wait most of the time, for elections, leases and processes that start, so three run at the same time.
+ * Tests with real object stores and message servers. `storm.test.ts` measures for how long the head does not advance, so it
+ * runs alone. The other files mostly wait for elections, leases and process starts, so three of them run at the same time.
  */
 export default defineConfig({
   test: {

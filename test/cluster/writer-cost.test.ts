@@ -18,7 +18,7 @@ function cpuMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-test('behavior: what the writer needs for a block does not grow with its readers', async () => {
+test('behavior: the processor time of the writer for a block does not grow with the number of readers', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-writer-'));
   const [s3, nats] = await Promise.all([useS3(), startNats(folder, 3)]);
   const node = await startSimulatedNode(

@@ -172,7 +172,10 @@ test('error: a read-only copy with changed sources reports who must build', asyn
   const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const { status, stderr } = spawnSync(process.execPath, args, { ...other, encoding: 'utf8' });
   execFileSync('chmod', ['-R', 'u+w', root]);
-  expect([status, stderr]).toEqual([70, expect.stringContaining('run `npm run build` as one who')]);
+  expect([status, stderr]).toEqual([
+    70,
+    expect.stringContaining('run `npm run build` as a user who'),
+  ]);
 });
 
 test('error: without installed packages the build reports what to do', async () => {

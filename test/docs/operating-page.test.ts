@@ -22,7 +22,7 @@ test('behavior: S-06 the proxy examples disable buffering and have a read timeou
   expect(section).toContain('flush_interval -1');
 });
 
-test('behavior: every error of a source block is an alarm', () => {
+test('behavior: every error about a block of a source is an alarm', () => {
   const notOfSources = /^block-(file|line|slots|pool|worker)-/;
   const faults = Object.keys(ERRORS).filter(
     (code) => code.startsWith('block-') && !notOfSources.test(code),

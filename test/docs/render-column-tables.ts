@@ -7,7 +7,7 @@ import {
 import { SECTIONS, shapeOf } from '../../packages/server/src/segment/layout/columns.ts';
 import { SECTION_COLUMNS } from '../../packages/server/src/segment/layout/section-layout.ts';
 
-const folder = new URL('../../packages/server/src/segment/', import.meta.url);
+const folder = new URL('../../packages/server/src/segment/layout/', import.meta.url);
 
 /** Returns the comment after each column. */
 function commentsOf(file: string): ReadonlyMap<string, string> {

@@ -19,7 +19,7 @@ export interface TokenHolding {
 }
 
 /**
- * The holding in an initialised token account, else undefined.
+ * Returns the holding of an initialized token account; undefined for any other account.
  *
  *   0 mint · 32 owner · 64 amount · 72 delegate · 108 state · … 165 kind of account, then extensions (Token-2022 only)
  */

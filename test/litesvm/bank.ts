@@ -46,7 +46,7 @@ export class Bank implements Ground {
   readonly #twin: LiteSVM;
 
   constructor({ LiteSVM, FeatureSet }: LiteSvmModule) {
-    // All features: calls nest nine deep, as announced for the ledger.
+    // All features are enabled, so that calls can nest nine deep, as announced for the ledger.
     const open = (): LiteSVM =>
       new LiteSVM()
         .withFeatureSet(FeatureSet.allEnabled())

@@ -39,7 +39,10 @@ const EXECUTABLE = new Set([
 const SYSVARS = 'Sysvar1111111111111111111111111111111111111';
 const TOKEN_RENT = 2_039_280n;
 const MINT_RENT = 1_461_600n;
-/** The number of blocks, from the start of the window, of which all transactions are executed. In later blocks only stakes are, because they are rare. */
+/**
+ * All transactions of this many blocks at the start of the window are executed. From later blocks only those of the stake program are
+ * executed, because they are rare.
+ */
 const FIRST_COUNT = 60;
 const STAKE_SLOTS_END = 500;
 const VOTE_COUNT_MAX = 12;
@@ -114,7 +117,7 @@ interface Mint {
   readonly programId: string;
 }
 
-/** The mints of token accounts, learned from earlier transactions, because a transaction that fails while it opens accounts has no token balance. */
+/** The mints of token accounts, from earlier transactions: a transaction that fails when it creates accounts has no token balances. */
 class Known extends Map<string, Mint> {
   /** The data of stake accounts, as the virtual machine left them. */
   readonly stakes = new Map<string, Uint8Array>();

@@ -1,6 +1,9 @@
 const LOG_BYTES_MAX = 10_000;
 
-/** Returns the lines that the runtime keeps: all that fit, including shorter ones after the first that did not, which a mark replaces. */
+/**
+ * Returns the log as the runtime truncates it: a line that does not fit is dropped, and later lines are kept if they still fit. The
+ * first dropped line is replaced by "Log truncated".
+ */
 export function truncateLog(lines: readonly string[]): string[] {
   const kept: string[] = [];
   let bytes = 0;

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 
 const HOW = `SOLANA_TEST_VALIDATOR must hold the path of a solana-test-validator.
-With Rust at hand, half an hour on two cores:
+These commands build it with Rust, in about half an hour on two cores:
   apt-get install clang libclang-dev protobuf-compiler libssl-dev libudev-dev pkg-config
   CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install agave-validator --version 3.1.5 --locked --bin solana-test-validator
   SOLANA_TEST_VALIDATOR=~/.cargo/bin/solana-test-validator npm run test:node

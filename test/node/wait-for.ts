@@ -1,6 +1,6 @@
 const POLL_MS = 100;
 
-/** Retries until a value is returned. An error counts as no value. After the timeout it throws what it waited for. */
+/** Retries until a value is returned. An error counts as no value. After the timeout it throws an error that names the expected value. */
 export async function waitFor<Value>(
   what: string,
   seconds: number,

@@ -76,7 +76,7 @@ export function call(
   end: { readonly error?: string; readonly returned?: string } = {},
 ): Call {
   const lines = steps.map((step): Step => (typeof step === 'string' ? log(step) : step));
-  return { instruction, prints: mannersOf(instruction.programAddress), steps: lines, ...end };
+  return { instruction, prints: printsOf(instruction.programAddress), steps: lines, ...end };
 }
 
 /** A call that the runtime refuses before the program starts: it is recorded, but has no lines. */
@@ -96,7 +96,7 @@ export function accountsOf(instruction: Instruction): readonly Address[] {
   return (instruction.accounts ?? []).map((account) => account.address);
 }
 
-function mannersOf(program: Address): Call['prints'] {
+function printsOf(program: Address): Call['prints'] {
   if (PROGRAMS_WITHOUT_LINES.has(program)) return 'nothing';
   return PROGRAMS_WITHOUT_UNITS.has(program) ? 'no units' : 'everything';
 }

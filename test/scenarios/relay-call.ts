@@ -1,4 +1,4 @@
-/** Calls of the relay program: one plan in two forms. */
+/** Plans of calls of the relay program, a program for tests that executes a script. */
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
 import {
   accountsOf,
@@ -11,8 +11,8 @@ import {
 import { encodeRelayScript, PANIC_COLUMN, PANIC_LINE, type RelayStep } from './relay-program.ts';
 
 export const SHOW_UNITS = Symbol('show units');
-/** Plain text is logged, bytes are printed as data. */
-type Deed = string | Uint8Array | typeof SHOW_UNITS | Call;
+/** What a call of the program does: it logs a text, prints bytes as data, logs the remaining units, or calls a program. */
+type Action = string | Uint8Array | typeof SHOW_UNITS | Call;
 
 interface RelayEnd {
   readonly fail?: { readonly code: bigint; readonly text: string };
@@ -25,10 +25,12 @@ interface RelayEnd {
   readonly returned?: string;
 }
 
-/** One plan in two forms: the script that the program executes, and the lines and calls that must result. */
-export function relay(program: Address, deeds: readonly Deed[], end: RelayEnd = {}): Call {
-  const script = [...deeds.map(toRelayStep), ...toRelayEnd(end)];
-  const below = deeds.filter((deed): deed is Call => typeof deed === 'object' && 'steps' in deed);
+/** Returns the plan of a call: the script that the program executes, and the lines and calls that must result. */
+export function relay(program: Address, actions: readonly Action[], end: RelayEnd = {}): Call {
+  const script = [...actions.map(toRelayStep), ...toRelayEnd(end)];
+  const below = actions.filter(
+    (action): action is Call => typeof action === 'object' && 'steps' in action,
+  );
   const instruction: Instruction = {
     programAddress: program,
     accounts: [...new Set(below.flatMap(programsOf))].map((address) => ({
@@ -39,7 +41,7 @@ export function relay(program: Address, deeds: readonly Deed[], end: RelayEnd = 
   };
   const error = end.fail?.text ?? end.spin?.text ?? panicText(end.panic) ?? end.error;
   const returned = end.return === undefined ? end.returned : toBase64(Buffer.from(end.return));
-  return call(instruction, deeds.map(toStep), {
+  return call(instruction, actions.map(toStep), {
     ...(error !== undefined && { error }),
     ...(returned !== undefined && { returned }),
   });
@@ -54,21 +56,21 @@ function programsOf(below: Call): Address[] {
   return [below.instruction.programAddress, ...accountsOf(below.instruction)];
 }
 
-function toRelayStep(deed: Deed): RelayStep {
-  if (deed === SHOW_UNITS) return { do: 'show-units' };
-  if (typeof deed === 'string') return { do: 'log', text: deed };
-  if (deed instanceof Uint8Array) return { do: 'data', bytes: deed };
-  const { programAddress: program, data } = deed.instruction;
+function toRelayStep(action: Action): RelayStep {
+  if (action === SHOW_UNITS) return { do: 'show-units' };
+  if (typeof action === 'string') return { do: 'log', text: action };
+  if (action instanceof Uint8Array) return { do: 'data', bytes: action };
+  const { programAddress: program, data } = action.instruction;
   const bytes = Uint8Array.from(data ?? []);
-  return { do: 'call', program, accounts: accountsOf(deed.instruction), data: bytes };
+  return { do: 'call', program, accounts: accountsOf(action.instruction), data: bytes };
 }
 
-function toStep(deed: Deed): Step | string {
-  if (deed === SHOW_UNITS) {
+function toStep(action: Action): Step | string {
+  if (action === SHOW_UNITS) {
     const message = 'Program consumption: # units remaining';
     return { kind: 'other', message, numbered: true } satisfies Line;
   }
-  return deed instanceof Uint8Array ? { kind: 'data', message: toBase64(deed) } : deed;
+  return action instanceof Uint8Array ? { kind: 'data', message: toBase64(action) } : action;
 }
 
 function toRelayEnd(end: RelayEnd): RelayStep[] {
@@ -82,7 +84,7 @@ export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-/** The rest of a relay's plan when its last call fails. */
+/** Returns the plan of a call that ends because its last inner call fails. */
 export function cut(failed: Call, error: string): Call {
   const last = failed.steps.findLastIndex(isCall);
   return { ...failed, steps: failed.steps.slice(0, last + 1), error };

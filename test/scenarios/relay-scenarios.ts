@@ -1,4 +1,4 @@
-/** Call trees and log lines of any shape, made with the relay program. */
+/** Call trees and log lines of any shape, made with the relay program, a test program that makes the calls and prints the lines of its input. */
 import { memo } from './memo-scenarios.ts';
 import { type Call, call, other, refusedCall } from './planned-transaction.ts';
 import { cut, relay, SHOW_UNITS, toBase64 } from './relay-call.ts';
@@ -104,7 +104,7 @@ export const RELAY_SCENARIOS: readonly Scenario[] = [
     const [one, two] = world.relays;
     const error = 'Cross-program invocation reentrancy not allowed for this instruction';
     const asked = relay(two, ['back to the first', relay(one, [])]);
-    // Refused before it is recorded, unlike the other refusals.
+    // Unlike other refused calls, this one is refused before it is recorded as an instruction.
     const middle = { ...asked, steps: asked.steps.slice(0, 1), error };
     return {
       title: 'a call back into a program that waits for its own call',

@@ -90,7 +90,7 @@ export class World {
     this.#place(address, options.program ?? TOKEN, data as Uint8Array);
   }
 
-  /** `kind u32, deactivated at u64, extended at u64, from index u8, authority option and key, padding`: 56 bytes, then keys. */
+  /** Creates a table: 56 bytes `kind u32, deactivated at u64, extended at u64, from index u8, authority, padding`, then keys. */
   async lookupTable(name: string, addresses: readonly Address[]): Promise<Address> {
     const { address } = await this.signer(name);
     const head = Buffer.alloc(56);

@@ -32,7 +32,7 @@ datasets:
       - kind: simulator
         startSlot: 40
         slotMs: 100
-      # Nobody answers there; what is written in it must be nowhere.
+      # No server listens at this address. Its secrets must not appear in any output.
       - kind: rpc
         url: http://127.0.0.1:9/sesame-path/\${RPC_KEY}?key=sesame-query
         ws: none
@@ -186,7 +186,7 @@ test('behavior: there is no debugger route, and a page describes how to report v
   expect(page).toContain('## Reporting');
 });
 
-test('behavior: F-71 a dataset that is removed from the configuration is kept but no longer fed', async () => {
+test('behavior: F-71 a dataset that is removed from the configuration is kept but gets no new blocks', async () => {
   const data = join(folder, 'data/demo');
   await untilHead(45);
   await service.end('SIGTERM');

@@ -168,7 +168,7 @@ test('error: invalid requests get the documented statuses', async () => {
 });
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
-  'behavior: after %s it continues without gaps or duplicates within seconds (I-30, I-70, L-19)',
+  'behavior: after %s the demo continues without gaps or duplicates within seconds (I-30, I-70, L-19)',
   async (signal) => {
     const finalized = await waitForFinalized('ledger-beta', 160);
     const before = await readBlocks('ledger-beta', 0, finalized.number);
@@ -214,7 +214,7 @@ test('error: a second process on the same folder is rejected', async () => {
   await expect(ServiceProcess.startDemo(folder)).rejects.toThrow('data-folder-locked');
 });
 
-test('limit: it logs less than one line per ten blocks (S-11)', async () => {
+test('limit: the demo logs less than one line per ten blocks (S-11)', async () => {
   const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
   expect(demo.log.length).toBeLessThan(head.number / 10);
 });

@@ -11,7 +11,7 @@ import { ServiceProcess } from './service-process.ts';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-files-'));
 const configFile = join(folder, 'sluice.yaml');
 const second = join(folder, 'second.jsonl');
-/** Returns the blocks of a simulated ledger, one per line. */
+/** The blocks of a simulated ledger, one per line. */
 let lines: readonly string[] = [];
 let service: ServiceProcess;
 

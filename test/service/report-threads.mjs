@@ -5,8 +5,8 @@ import threads from 'node:worker_threads';
 threads.Worker = class extends threads.Worker {
   constructor(url, options) {
     super(url, options);
-    const told = { thread: String(url).split('/').at(-1), env: options?.env ?? null };
-    process.stderr.write(`${JSON.stringify(told)}\n`);
+    const report = { thread: String(url).split('/').at(-1), env: options?.env ?? null };
+    process.stderr.write(`${JSON.stringify(report)}\n`);
   }
 };
 syncBuiltinESMExports();

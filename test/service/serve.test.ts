@@ -48,7 +48,7 @@ const query = {
   transactions: [{}],
 };
 
-test('default: it follows a node into a new dataset, and serves the dataset later without a node', async () => {
+test('default: a service follows a node into a new dataset, and later serves the dataset without a node', async () => {
   const follow = ['--rpc', node.rpcUrl, '--ws', node.wsUrl, '--dataset', 'mine', '--from', '200'];
   const first = await ServiceProcess.startServe(['--data', folder, ...follow]);
   await waitForHead(first, 245);
@@ -153,9 +153,9 @@ test('behavior: the end of a backfill is logged once, even if it was fast', asyn
   const data = mkdtempSync(join(tmpdir(), 'sluice-backfilled-'));
   const what = ['--dataset', 'mine', '--from', '290', '--backfill-to', '280'];
   const service = await ServiceProcess.startServe(['--data', data, '--rpc', node.rpcUrl, ...what]);
-  const isTold = () => service.log.filter((line) => line.includes('"msg":"backfilled"'));
-  while (isTold().length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(isTold().map((line) => JSON.parse(line))).toMatchObject([{ dataset: 'mine', to: 280 }]);
+  const endLines = () => service.log.filter((line) => line.includes('"msg":"backfilled"'));
+  while (endLines().length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(endLines().map((line) => JSON.parse(line))).toMatchObject([{ dataset: 'mine', to: 280 }]);
   expect(await service.getJson('/datasets/mine/metadata')).toMatchObject({ start_block: 280 });
   expect(await service.end('SIGTERM')).toBe(0);
   rmSync(data, { recursive: true, force: true });

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const command = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));
 
 /** Preloaded into a process: prints its CPU time in microseconds when it exits. */
-const tellCost = `data:text/javascript,process.on('exit', () => {
+const printCost = `data:text/javascript,process.on('exit', () => {
   const { user, system } = process.cpuUsage();
   process.stderr.write(String(user + system));
 });`;
@@ -13,12 +13,12 @@ const tellCost = `data:text/javascript,process.on('exit', () => {
 /** Measures the command when it exits immediately: milliseconds, and seconds of CPU time. */
 export async function runCost(args: readonly string[]): Promise<{ ms: number; seconds: number }> {
   const startMs = performance.now();
-  const child = spawn(process.execPath, ['--import', tellCost, command, ...args], {
+  const child = spawn(process.execPath, ['--import', printCost, command, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let told = '';
-  for await (const bytes of child.stderr) told += String(bytes);
-  return { ms: performance.now() - startMs, seconds: Number(/\d+$/.exec(told)?.[0]) / 1e6 };
+  let output = '';
+  for await (const bytes of child.stderr) output += String(bytes);
+  return { ms: performance.now() - startMs, seconds: Number(/\d+$/.exec(output)?.[0]) / 1e6 };
 }
 
 /** Runs a serving command as a process on free ports. */

@@ -36,7 +36,7 @@ const head = () => service.getJson<BlockRef>('/datasets/mine/head');
 
 const addressOf = (text: string) => encodeBase58(createHash('sha256').update(text).digest());
 
-/** Returns ten thousand addresses, the maximum of a query. The first one depends on `salt`. */
+/** Returns a query with ten thousand addresses, the maximum. The first one depends on `salt`. */
 function largeQuery(fromBlock: number, salt: number): string {
   const lists = addressLists.map((list, i) => (i > 0 ? list : [addressOf(`${salt}`), ...list]));
   const items = lists.map((list) => ({ mentionsAccount: list.slice(0, 1_000) }));

@@ -7,7 +7,7 @@ import { ServiceProcess } from './service-process.ts';
 
 const reportThreads = fileURLToPath(new URL('./report-threads.mjs', import.meta.url));
 
-interface Told {
+interface ThreadReport {
   readonly thread?: string;
   readonly env: object | null;
 }
@@ -18,18 +18,18 @@ test('behavior: S-14 a service that follows and serves passes no environment var
     NODE_OPTIONS: `--import ${reportThreads}`,
   });
   try {
-    const told = () =>
+    const reports = () =>
       service.log.flatMap((line) => {
-        const one = JSON.parse(line) as Told;
+        const one = JSON.parse(line) as ThreadReport;
         return one.thread === undefined ? [] : [one];
       });
     // Merge threads start only when there is something to merge. A tidy rule checks that no thread gets the environment.
     const started = ['engine-worker.js', 'fetch-worker.js', 'prepare-worker.js'];
     // The log and the output use different streams, so the log may arrive later.
     await expect
-      .poll(() => told().map(({ thread }) => thread), { timeout: 20_000 })
+      .poll(() => reports().map(({ thread }) => thread), { timeout: 20_000 })
       .toEqual(expect.arrayContaining(started));
-    for (const { env, thread } of told()) expect(env, thread).toEqual({});
+    for (const { env, thread } of reports()) expect(env, thread).toEqual({});
   } finally {
     await service.end('SIGKILL');
     rmSync(folder, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 const everyMs = 5;
-/** Returns the CPU time of the calling thread in nanoseconds, the first of three numbers. */
+/** Returns the CPU time of the calling thread in milliseconds. The first number in the file has it in nanoseconds. */
 const processorMs = () =>
   Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
 

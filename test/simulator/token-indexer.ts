@@ -1,7 +1,7 @@
 /**
- * An indexer of token balances, kept twice over: once from the instructions of committed transactions alone, once from the
- * token balances alone. It knows the token programs, not the simulator. An account that it meets for the first time has the amount
- * that it is first seen with, as for any indexer that starts in the middle of a ledger.
+ * An indexer that keeps the amount of every token account twice: from the instructions of committed transactions alone, and from the
+ * token balances alone. It knows the token programs, not the simulator. The first known amount of an account is the one before the
+ * first transaction that names it, as for any indexer that starts in the middle of a ledger.
  */
 import assert from 'node:assert/strict';
 import { decodeBase58 } from '../../packages/server/src/base/base58.ts';
@@ -11,7 +11,7 @@ const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 export const WRAPPED = 'So11111111111111111111111111111111111111112';
 const SYSTEM = '11111111111111111111111111111111';
-/** What an account of the wrapped coin holds besides its amount. */
+/** The lamports of an account of the wrapped coin that are not part of its amount. */
 const TOKEN_RENT = 2_039_280n;
 
 export function dataOf({ data }: Pick<Instruction, 'data'>): Buffer {
@@ -32,7 +32,7 @@ export function groupByTransaction<Row extends { readonly transactionIndex: numb
   return groups;
 }
 
-/** What replaced something when a block was indexed, to be put back when the block is orphaned. */
+/** Restores a value that indexing a block has replaced. Called when the block is orphaned. */
 type Undo = () => void;
 
 class Ledger {
@@ -67,20 +67,20 @@ export class TokenIndexer {
   readonly byBalances = new Ledger();
   /** Tokens minted less those burnt, by mint. */
   readonly minted = new Ledger();
-  /** Accounts whose amount before a transaction was not the one after the last; found as blocks are applied. */
+  /** Accounts whose amount before a transaction differed from the amount after the previous one. `apply` adds them. */
   readonly jumps: string[] = [];
   /** Lamports that were sent to accounts of the wrapped coin and are not yet part of their amount. */
   readonly #sent = new Ledger();
   #touched: ReadonlySet<string> = new Set();
   readonly #blocks: { slot: number; undo: Undo[] }[] = [];
 
-  /** Takes a block on top of the last one. */
+  /** Indexes the block after the last one. */
   apply(block: Block): void {
     const instructions = groupByTransaction(block.instructions);
     const balances = groupByTransaction(block.tokenBalances);
     for (const { transactionIndex, err } of block.transactions) {
       const rows = balances.get(transactionIndex) ?? [];
-      for (const row of rows) this.#meet(row);
+      for (const row of rows) this.#checkPreAmount(row);
       if (err === null) {
         for (const row of instructions.get(transactionIndex) ?? []) this.#execute(row);
       }
@@ -95,7 +95,7 @@ export class TokenIndexer {
     this.#blocks.push({ slot: block.header.number, undo });
   }
 
-  /** Forgets all blocks above a slot, as a fork demands. */
+  /** Undoes all blocks above a slot, after a fork. */
   rollBackTo(slot: number): void {
     while ((this.#blocks.at(-1)?.slot ?? -1) > slot) {
       const { undo } = this.#blocks.pop() as { undo: Undo[] };
@@ -103,12 +103,12 @@ export class TokenIndexer {
     }
   }
 
-  /** Accounts on which the two sides differ, of those that the last block changed; empty if they agree. */
+  /** Returns the accounts, among those that the last block changed, whose two amounts differ. */
   listNewDifferences(): string[] {
     return this.#compare(this.#touched);
   }
 
-  /** The same of all accounts. */
+  /** Returns all accounts whose two amounts differ. */
   listDifferences(): string[] {
     const accounts = [...this.byBalances.entries(), ...this.byInstructions.entries()];
     return this.#compare(new Set(accounts.map(([account]) => account)));
@@ -124,7 +124,7 @@ export class TokenIndexer {
     return differences;
   }
 
-  #meet({ account, preAmount }: TokenBalance): void {
+  #checkPreAmount({ account, preAmount }: TokenBalance): void {
     const last = this.byBalances.get(account);
     if (last !== undefined && last !== preAmount && this.jumps.length < 20) {
       this.jumps.push(`${account}: ${preAmount} before a transaction, ${last} after the last`);
@@ -160,7 +160,7 @@ export class TokenIndexer {
     switch (data[0]) {
       case 1:
       case 18:
-        // A new account; of the wrapped coin it holds what came beyond the rent.
+        // A new account. The amount of an account of the wrapped coin is its lamports beyond the rent.
         this.byInstructions.set(
           a0 as string,
           a1 === WRAPPED ? this.#takeSent(a0 as string) - TOKEN_RENT : 0n,

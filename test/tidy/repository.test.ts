@@ -54,7 +54,7 @@ test('default: the rules see the repository', () => {
 
 test('behavior: imports go only to lower layers', () => expectNone(findLayerBreaches(sources)));
 test('behavior: there are no import cycles', () => expectNone(findCycles(sources)));
-test('behavior: a service on one machine loads no code for several', () =>
+test('behavior: a service on one machine loads no code for several machines', () =>
   expectNone(findEagerImports(sources)));
 test('behavior: no file re-exports from another', () => expectNone(findBarrels(sources)));
 test('behavior: every file is used', () => expectNone(findDeadFiles(sources)));

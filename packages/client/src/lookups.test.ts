@@ -39,7 +39,7 @@ test('behavior: an unknown signature gives null, and any other error is thrown',
   expect(await codeOf(client.transaction('x'))).toBe('not-found');
 });
 
-test('behavior: transactions of an account are blocks, page by page', async () => {
+test('behavior: transactions of an account are returned as blocks, page by page', async () => {
   const body = `{"transactions":[{"header":${header},"transactions":[${transaction}]}],"next":"7-0"}`;
   const { client, calls } = setUp({ status: 200, body });
   const page = await client.accountTransactions('abc', { before: '9-1', limit: 5 });

@@ -24,7 +24,7 @@ function quickClock(waits: number[]): Clock {
           waits.push(ms);
           resolve();
         };
-        // Long enough for a response that is ready, so that the timeout of the request is cancelled before.
+        // A timeout waits long enough that a response which is ready cancels it first.
         setTimeout(pass, ms >= 1_000 ? 20 : 0);
       }),
   };
@@ -210,7 +210,7 @@ test('behavior: after a service refused fields.block.finalizedHead, requests to 
   expect(askedForFinality(stub)).toEqual([false, true, false, false]);
 });
 
-test('behavior: only lines above the finalized head of the response are requested with their own', async () => {
+test('behavior: finalizedHead is selected only in requests for blocks above the known finalized head', async () => {
   const answers = [
     { headers: finalizedHeaders(2), body: `${line(0)}${line(1)}` },
     { headers: finalizedHeaders(2), body: `${line(2)}${line(3)}` },

@@ -24,7 +24,10 @@ export const ADDRESS_PATTERN = '^[1-9A-HJ-NP-Za-km-z]{32,44}$';
 const strict = { additionalProperties: false } as const;
 
 export function buildQuerySchema(dialects: readonly Dialect[], limits: QueryLimits): TObject {
-  const blockNumber = { minimum: 0, description: 'A slot. Beyond 2^53 is above every head.' };
+  const blockNumber = {
+    minimum: 0,
+    description: 'A slot. A number above 2^53 is above every head.',
+  };
   const arrays = mapKeys(RECORD_ARRAY_NAMES, (array) =>
     Type.Optional(Type.Array(buildItemSchema(array, limits), { maxItems: limits.itemCountMax })),
   );

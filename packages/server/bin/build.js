@@ -238,7 +238,7 @@ export async function buildOrExit(options) {
     const isExpected = error instanceof BuildFailure || error.syscall !== undefined;
     if (!isExpected) throw error;
     const hint = ['EACCES', 'EPERM', 'EROFS'].includes(error.code)
-      ? `; what is built is older than the sources: run \`npm run build\` as one who may write to ${root}`
+      ? `; the build is older than the sources: run \`npm run build\` as a user who may write to ${root}`
       : '';
     process.stderr.write(`sluice: the build failed: ${error.message}${hint}\n`);
     process.exit(70);

@@ -23,7 +23,7 @@ test('behavior: links to pages work in the application, and links elsewhere in t
   expect(html).toContain('href="https://x.example"');
 });
 
-test('behavior: a code block with a query has it as an attribute, also for a query inside a command', () => {
+test('behavior: a code block has the query that it contains as an attribute, also if the query is part of a command', () => {
   const { html } = render(
     '```sh\ncurl x -d \'{"fromBlock": 1}\'\n```\n\n```json\n{"toBlock": 1}\n```\n',
   );

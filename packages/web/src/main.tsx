@@ -13,7 +13,7 @@ import './styles/components.css';
 import './styles/controls.css';
 import './styles/print.css';
 
-// The chunk of the page and the datasets are on their way while the frame of the page is rendered.
+// The code of the page and the list of datasets are requested before the frame of the page is rendered.
 preloadPage(location.pathname);
 pollDatasets(new AbortController().signal).catch(reportError);
 startTheme();

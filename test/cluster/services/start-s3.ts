@@ -20,11 +20,11 @@ export interface S3Server {
   readonly secretAccessKey: string;
 }
 
-/** Sends a signal to the process that handles requests. */
+/** The store that all test files share. */
 export interface SharedStore {
   readonly name: 'MinIO' | 'Ceph RGW';
   readonly port: number;
-  /** Restarts that process after it was killed. */
+  /** The path of the configuration of Ceph; empty for MinIO. */
   readonly config: string;
 }
 
@@ -38,7 +38,7 @@ const accessKeyId = 'sluice-test';
 const secretAccessKey = 'sluice-test-secret';
 
 /**
- * Starts MinIO, or the gateway of Ceph if MinIO is not installed. Returns undefined if neither is installed, so that tests can report it.
+ * Starts MinIO, or Ceph with a gateway if MinIO is not installed.
  */
 export async function startSharedStore(
   folder: string,

@@ -12,7 +12,7 @@ test('default: code for several machines is imported on demand, or as a type', (
   expect(judge(inside, "import { a } from '../../cluster/replica.ts';")).toEqual([]);
 });
 
-test('error: a static import of it is found', () => {
+test('error: a static import of code for several machines is found', () => {
   expect(judge(file, "import { a } from './remote/open-remote.ts';")).toHaveLength(1);
   expect(judge(file, "import { type A } from '../cluster/feed.ts';")).toHaveLength(1);
   expect(judge(file, "import { connect } from '@nats-io/transport-node';")).toHaveLength(1);

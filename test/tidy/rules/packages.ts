@@ -36,7 +36,7 @@ export function findLockFaults({ path, text }: RepositoryFile): Finding[] {
 
 function judgeEntry(name: string, entry: LockEntry): string | undefined {
   if (name.startsWith('node_modules/') && !entry.link && !entry.integrity?.startsWith('sha512-'))
-    return `${name} has no checksum: install it again, so that the lock file says what it is`;
+    return `${name} has no checksum: install it again, so that the lock file has its checksum`;
   if (entry.dev || entry.devOptional) return undefined;
   if (entry.hasInstallScript)
     return `${name} needs an install script to run: choose another package`;

@@ -1,4 +1,4 @@
-/** Sends one request to one base URL: timeouts, the key, and errors for statuses. The caller decides about retries. */
+/** Sends one request to one base URL with the key and a timeout, and converts error statuses to coded errors. The caller decides about retries. */
 import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
 import type { OnEvent } from '../base/client-events.ts';
 import type { Clock } from '../base/clock.ts';

@@ -183,7 +183,7 @@ export class BatchLoop {
     let next = this.#modules.backlog.next;
     for (const { number } of refs) {
       if (number < next || number > (this.#plan.toBlock ?? Infinity)) {
-        const detail = `block ${number} came where ${next} or a later one was due`;
+        const detail = `block ${number} arrived where block ${next} or a later one was expected`;
         throw new SluiceError('response-malformed', { detail });
       }
       next = number + 1;

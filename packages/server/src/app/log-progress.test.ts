@@ -7,7 +7,7 @@ import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { logProgress } from './log-progress.ts';
 
 let clock: ManualClock;
-let said: Record<string, unknown>[];
+let logged: Record<string, unknown>[];
 let stop: AbortController;
 let status: {
   behindSlots: number | null;
@@ -20,7 +20,7 @@ let running: Promise<void>;
 
 beforeEach(() => {
   clock = new ManualClock();
-  said = [];
+  logged = [];
   stop = new AbortController();
   // The manual clock keeps one listener per sleeper.
   setMaxListeners(0, stop.signal);
@@ -29,7 +29,7 @@ beforeEach(() => {
   status = { behindSlots: 0, counters: {}, backfill: null, sources: [] };
   const log = pino(
     { base: null, timestamp: false },
-    { write: (line) => said.push(JSON.parse(line)) },
+    { write: (line) => logged.push(JSON.parse(line)) },
   );
   running = logProgress([{ reader: dataset, ingest: () => status }], {
     log,
@@ -61,7 +61,7 @@ test('behavior: a dataset without a block is logged once a minute, with the reas
   setMaxListeners(0, stop.signal);
   const log = pino(
     { base: null, timestamp: false },
-    { write: (line) => said.push(JSON.parse(line)) },
+    { write: (line) => logged.push(JSON.parse(line)) },
   );
   running = logProgress([{ reader: empty, ingest: () => status }], {
     log,
@@ -69,7 +69,7 @@ test('behavior: a dataset without a block is logged once a minute, with the reas
     signal: stop.signal,
   });
   await pass(121);
-  const stuck = said.filter(({ msg }) => msg === 'no block yet');
+  const stuck = logged.filter(({ msg }) => msg === 'no block yet');
   expect(stuck).toEqual(
     [1, 2].map(() => ({
       level: 40,
@@ -82,9 +82,9 @@ test('behavior: a dataset without a block is logged once a minute, with the reas
 
 test('default: a dataset at the head is logged once a minute', async () => {
   await pass(59);
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
   await pass(62);
-  expect(said).toEqual(
+  expect(logged).toEqual(
     [1, 2].map(() => ({ level: 30, dataset: 'ledger-test', head: 1, msg: 'following' })),
   );
 });
@@ -92,14 +92,14 @@ test('default: a dataset at the head is logged once a minute', async () => {
 test('behavior: a dataset without sources is not logged', async () => {
   status = null;
   await pass(200);
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
 });
 
 test('behavior: a dataset far behind is logged with the number of blocks, the rate and the remaining time', async () => {
   status = { behindSlots: 2_000, counters: { blocks: 90 }, backfill: null, sources: [] };
   dataset.extend([40, 101]);
   await pass(10);
-  expect(said).toEqual([
+  expect(logged).toEqual([
     {
       level: 30,
       dataset: 'ledger-test',
@@ -113,7 +113,7 @@ test('behavior: a dataset far behind is logged with the number of blocks, the ra
   ]);
   // Sources that deliver nothing do not cause a line every ten seconds.
   await pass(30);
-  expect(said).toHaveLength(1);
+  expect(logged).toHaveLength(1);
 });
 
 test('behavior: a failing source is logged once, and once again when it recovers', async () => {
@@ -122,13 +122,13 @@ test('behavior: a failing source is logged once, and once again when it recovers
   const waiting = { ...source, state: 'waiting' as const, fault: 'ECONNREFUSED' };
   status = { ...well, sources: [waiting] };
   await pass(4);
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
   await pass(20);
-  expect(said).toMatchObject([{ level: 40, source: 'rpc-1', fault: 'ECONNREFUSED' }]);
-  // No source is followed, so nothing is logged.
+  expect(logged).toMatchObject([{ level: 40, source: 'rpc-1', fault: 'ECONNREFUSED' }]);
+  // No source works, so the line once a minute is a warning.
   await pass(40);
-  expect(said.splice(1)).toMatchObject([{ level: 40, msg: 'all sources fail' }]);
+  expect(logged.splice(1)).toMatchObject([{ level: 40, msg: 'all sources fail' }]);
   status = { ...well, sources: [{ ...source, state: 'live', fault: null }] };
   await pass(5);
-  expect(said.slice(1)).toMatchObject([{ source: 'rpc-1', msg: 'the source is back' }]);
+  expect(logged.slice(1)).toMatchObject([{ source: 'rpc-1', msg: 'the source is back' }]);
 });

@@ -36,7 +36,7 @@ export async function logProgress(
   }
 }
 
-/** Much less than one line per ten blocks. */
+/** The interval between two lines at the head, in which usually more than a hundred blocks arrive. */
 const followingMs = 60_000;
 /** The interval while history is loaded. */
 const catchingUpMs = 10_000;
@@ -44,22 +44,22 @@ const catchingUpMs = 10_000;
 const catchingUpSlotsMin = 100;
 const blocksALineMin = 10;
 /** A source is reported after this many failed checks in a row, so that single failures are not logged. */
-const failedLooksMax = 5;
+const failedCheckCountMax = 5;
 
 /** A dataset, and its state when it was last logged. */
 class GrowingDataset {
   readonly #dataset: LoggedDataset;
   readonly #modules: Pick<LogProgressModules, 'log' | 'clock'>;
   /** The number of failed checks in a row, by source. */
-  readonly #failedLooks = new Map<string, number>();
-  #saidMs: number;
+  readonly #failedChecks = new Map<string, number>();
+  #loggedMs: number;
   #slot: number | undefined;
   #blocks = 0;
 
   constructor(dataset: LoggedDataset, modules: Pick<LogProgressModules, 'log' | 'clock'>) {
     this.#dataset = dataset;
     this.#modules = modules;
-    this.#saidMs = modules.clock.nowMs();
+    this.#loggedMs = modules.clock.nowMs();
     this.#slot = dataset.reader.snapshot().head?.number;
   }
 
@@ -69,19 +69,21 @@ class GrowingDataset {
     const { log } = this.#modules;
     const dataset = reader.description.name;
     for (const { name: source, state, fault } of ingest()?.sources ?? []) {
-      const looks = this.#failedLooks.get(source) ?? 0;
+      const failedCount = this.#failedChecks.get(source) ?? 0;
       const isWell = state === 'live' || state === 'starting';
-      this.#failedLooks.set(source, isWell ? 0 : looks + 1);
-      if (!isWell && looks + 1 === failedLooksMax) {
+      this.#failedChecks.set(source, isWell ? 0 : failedCount + 1);
+      if (!isWell && failedCount + 1 === failedCheckCountMax) {
         log.warn({ dataset, source, state, fault }, 'the source fails');
       }
-      if (isWell && looks >= failedLooksMax) log.info({ dataset, source }, 'the source is back');
+      if (isWell && failedCount >= failedCheckCountMax)
+        log.info({ dataset, source }, 'the source is back');
     }
   }
 
   /** Returns whether a source works, according to `logSources`. */
   #isAnswered(sources: readonly SourceStatus[]): boolean {
-    const isAway = ({ name }: SourceStatus) => (this.#failedLooks.get(name) ?? 0) >= failedLooksMax;
+    const isAway = ({ name }: SourceStatus) =>
+      (this.#failedChecks.get(name) ?? 0) >= failedCheckCountMax;
     return sources.length === 0 || !sources.every(isAway);
   }
 
@@ -89,7 +91,7 @@ class GrowingDataset {
     const { reader, ingest } = this.#dataset;
     const status = ingest();
     const nowMs = this.#modules.clock.nowMs();
-    const elapsedMs = nowMs - this.#saidMs;
+    const elapsedMs = nowMs - this.#loggedMs;
     if (status === null || elapsedMs < catchingUpMs) return;
     const { head, finalized, start } = reader.snapshot();
     const blocks = status.counters['blocks'] ?? 0;
@@ -107,7 +109,7 @@ class GrowingDataset {
     else if (this.#isAnswered(status.sources)) log.info(heads, 'following');
     else log.warn(heads, 'all sources fail');
     if (status.backfill !== null) log.info({ dataset, ...status.backfill }, 'backfilling');
-    this.#saidMs = nowMs;
+    this.#loggedMs = nowMs;
     this.#slot = head?.number;
     this.#blocks = blocks;
   }

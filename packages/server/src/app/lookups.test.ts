@@ -34,7 +34,7 @@ let world: World;
 let portal: Portal;
 let snapshot: ChainSnapshot;
 let blocks: Block[];
-/** Returns each transaction as a separate block, ascending. */
+/** Each transaction as a block of its own, ascending. */
 let transactions: Block[];
 let orphans: Transaction[];
 
@@ -366,7 +366,7 @@ describe('estimate', () => {
     expect([segments.withCandidates, bytesToRead]).toEqual([0, 0]);
   });
 
-  test('error: an invalid query is refused as by a stream', async () => {
+  test('error: an invalid query is refused with the same error as for a stream', async () => {
     expect(await codeOf('/estimate', post({}))).toEqual([400, 'query-key-missing', 'fromBlock']);
     const { status } = await get('/estimate', { method: 'POST', body: '{}' });
     expect(status).toBe(415);

@@ -49,8 +49,8 @@ export async function openOrCreateDataset(
 }
 
 /**
- * The view of a dataset on the lock. After the lock was lost, the journal is read again before anything is written, even if another
- * dataset of the folder has taken the lock again.
+ * Returns the functions with which a dataset checks and reacquires the lock. After the lock was lost, the dataset reads its journal again
+ * before it writes anything, even if another dataset of the folder has already reacquired the lock.
  */
 function watchLock(lock: WriterLock): Pick<DatasetModules, 'isLockHeld' | 'reacquireLock'> {
   let { term } = lock;
@@ -80,7 +80,7 @@ export async function openPlanned(
   const isFed = config !== null && config.sources.length > 0;
   const isThere = await datasetExists(folder, modules.fs);
   if (!isThere && !isFed) throw new CodedError('dataset-missing', { dataset: name });
-  const manifest = config === null ? {} : { aliases, ...whatIsKept(config) };
+  const manifest = config === null ? {} : { aliases, ...manifestOptions(config) };
   const realTime = isFed && config.sources.some(({ kind }) => kind !== 'files');
   const dataset = await openOrCreateDataset({ folder, name, realTime, manifest }, modules);
   try {
@@ -88,7 +88,7 @@ export async function openPlanned(
     if (description.name !== name) {
       throw new CodedError('dataset-name-differs', { dataset: name, found: description.name });
     }
-    if (config !== null) await heedConfig(dataset, config, modules.log);
+    if (config !== null) await applyConfig(dataset, config, modules.log);
     if (aliases.join() !== description.aliases.join()) await dataset.updateManifest({ aliases });
     return dataset;
   } catch (error) {
@@ -98,7 +98,7 @@ export async function openPlanned(
 }
 
 /** The start slot can be changed until the first block is stored. Other options that have no effect any more are logged. */
-async function heedConfig(dataset: Dataset, config: DatasetConfig, log: Logger): Promise<void> {
+async function applyConfig(dataset: Dataset, config: DatasetConfig, log: Logger): Promise<void> {
   const { from } = config;
   const hasBegun = dataset.snapshot().start !== null;
   if (!hasBegun && from !== undefined) await dataset.updateManifest({ from });
@@ -123,7 +123,7 @@ function listIgnored(
   return Object.entries(isIgnored).flatMap(([key, isSo]) => (isSo ? [key] : []));
 }
 
-function whatIsKept(config: DatasetConfig): Partial<Manifest> {
+function manifestOptions(config: DatasetConfig): Partial<Manifest> {
   const { from = MADE_AS.from, votes = MADE_AS.votes } = config;
   const allowMissing: NonNullable<DatasetConfig['allowMissing']> = config.allowMissing ?? [];
   const isFollowed = config.sources.some(({ kind }) => kind !== 'files');

@@ -96,7 +96,7 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
     );
     try {
       for (const { names } of planned) service.expect(names);
-      await runBehind(service, planned, { options, modules, log, closers, locks, onDescribed });
+      await runDatasets(service, planned, { options, modules, log, closers, locks, onDescribed });
     } finally {
       // The service is closed before the datasets that it reads.
       await service.close();
@@ -159,7 +159,7 @@ async function lockFolders(config: Config, closers: Closers): Promise<Locks> {
   return locks;
 }
 
-async function runBehind(
+async function runDatasets(
   service: Service,
   planned: readonly PlannedDataset[],
   running: Running,
@@ -242,7 +242,7 @@ async function openAll(
   return { datasets: opened, refused };
 }
 
-/** Opens a dataset on this machine, or in the object store of the configuration, whose code is loaded only for that. */
+/** Opens a dataset on this machine, or in the object store if one is configured. The code for object stores is loaded only then. */
 async function openOne(
   planned: PlannedDataset,
   service: Service,

@@ -221,7 +221,7 @@ export class Service {
     return this.#open.filter(isGivenUp).map(({ reader }) => reader.description.name);
   }
 
-  /** The service is not ready immediately. After the grace period every response ends after a whole line. */
+  /** Readiness ends immediately. After the grace period every response ends after a whole line. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#modules.clock.sleep(this.#limits.http.closeGraceMs);
@@ -232,7 +232,7 @@ export class Service {
     await this.#pool.stop();
   }
 
-  /** Returns the configured limits and the fixed ones. New objects, because a reload changes them. */
+  /** Returns the configured limits and the fixed ones. The objects are new, because a reload changes them. */
   #buildLimits({ http, query, stream, key }: ConfigLimits): LimitsInForce {
     const connectionCountMax = Math.min(http.connectionCountMax, this.#connectionCountMax);
     return {

@@ -81,7 +81,7 @@ test.each([
   },
 );
 
-// Linux only: this file exists, and its first page cannot be read.
+// Linux only: the file /proc/self/mem exists, and its first page cannot be read.
 test.skipIf(process.platform !== 'linux')(
   'behavior: a file that cannot be read for a while is retried too',
   async () => {

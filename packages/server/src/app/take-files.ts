@@ -47,16 +47,16 @@ export async function takeFiles(
       if (!isCodedError(error)) throw error;
       if (signal.aborted) return;
       dataset.alarms.raise(alarm, error);
-      const mayPass = isOfDisk(error);
-      if (!mayPass && options.hasOtherSources && dataset.snapshot().head !== null) return;
-      await modules.clock.sleep(mayPass ? retryMs : retryMsMax, signal);
+      const isTransient = isTransientFailure(error);
+      if (!isTransient && options.hasOtherSources && dataset.snapshot().head !== null) return;
+      await modules.clock.sleep(isTransient ? retryMs : retryMsMax, signal);
       if (error.code === 'dataset-write-failed') await reopen(dataset);
     }
   }
 }
 
 /** Error codes of a disk, a network or a system that may recover without a repair of the file. */
-const passingReasons = new Set([
+const transientReasons = new Set([
   'EIO',
   'EAGAIN',
   'EBUSY',
@@ -73,8 +73,8 @@ const writeFailures = new Set<ErrorCode>([
   'dataset-write-failed',
 ]);
 
-function isOfDisk({ code, cause }: CodedError): boolean {
-  return writeFailures.has(code) || passingReasons.has(systemErrorCode(cause) ?? '');
+function isTransientFailure({ code, cause }: CodedError): boolean {
+  return writeFailures.has(code) || transientReasons.has(systemErrorCode(cause) ?? '');
 }
 
 /** Opens the journal again after a failed write. If that fails, the next attempt reports it. */
@@ -98,7 +98,7 @@ async function takeOnce(
     if (read.get(path) === state) continue;
     const progress = { dataset: dataset.description.name, path, blocks: 0, percent: 0 };
     let readBytes = 0;
-    let saidMs = clock.nowMs();
+    let loggedMs = clock.nowMs();
     log.info(progress, 'reading a file of blocks');
     await feedFiles(dataset, [path], {
       signal,
@@ -108,8 +108,8 @@ async function takeOnce(
       },
       onBlock: () => {
         progress.blocks += 1;
-        if (clock.nowMs() - saidMs < progressMs) return;
-        saidMs = clock.nowMs();
+        if (clock.nowMs() - loggedMs < progressMs) return;
+        loggedMs = clock.nowMs();
         log.info(progress, 'reading a file of blocks');
       },
     });

@@ -23,7 +23,7 @@ test('default: all tasks run until they are stopped', async () => {
   expect(ended).toEqual(['a', 'b']);
 });
 
-test('error: I-91 a task that fails ends all others, even before it is awaited (trap: unhandled rejection)', async () => {
+test('error: I-91 a task that fails ends all others, and its rejection is handled even before it is awaited (trap: unhandled rejection)', async () => {
   const tasks = new Tasks();
   const bug = new RangeError('a bug');
   tasks.run(untilStopped);

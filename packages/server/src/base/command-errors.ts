@@ -34,7 +34,7 @@ export const COMMAND_ERRORS = {
   },
   'doctor-failed': { text: 'the check found the problems listed above, each with what to do' },
 
-  // A running service that a command asks.
+  // A running service to which a command connects.
   'service-unreachable': {
     text: 'no service responds at this address; start one with sluice serve, or name another address (SLUICE_URL)',
   },

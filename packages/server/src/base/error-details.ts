@@ -268,7 +268,7 @@ interface UsageDetail {
 
 type FileDetail = { readonly path: string } | { readonly file: string };
 
-/** A key of the configuration. A value without a key is the whole file. */
+/** A key of the configuration. Without a key, the error concerns the whole file. */
 interface ConfigPlaceDetail {
   readonly file?: string;
   readonly key?: string;

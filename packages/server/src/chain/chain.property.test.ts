@@ -215,7 +215,7 @@ const steps = fc.array(
   { maxLength: 40, size: 'max' },
 );
 
-test('property: T-1 I-02 any sequence of changes gives the same chain and lookups as a naive model', async () => {
+test('property: I-02 any sequence of changes gives the same chain and lookups as a naive model', async () => {
   await fc.assert(
     fc.asyncProperty(
       steps,

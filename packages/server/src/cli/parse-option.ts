@@ -8,7 +8,7 @@ export interface NumberRange {
   readonly integer: boolean;
 }
 
-/** Returns a parser for the value of an option. Commander adds the option and the value to its errors. */
+/** A parser of the value of an option. Commander adds the option and the value to its errors. */
 export type OptionParser<Value> = (text: string) => Value;
 
 export function numberOption(range: NumberRange): OptionParser<number> {

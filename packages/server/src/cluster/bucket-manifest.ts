@@ -65,8 +65,9 @@ const readCountMax = 16;
 interface StoredManifest extends Omit<BucketManifest, 'number'> {
   readonly formatVersion: number;
   readonly lists: readonly string[];
+  /** The number of segments at the start of the first list that retention has removed from the chain. */
   readonly skipped: number;
-  /** The number of segments of `chain` before the lists. */
+  /** The number of segments of `chain` that are below those of the lists. The others are above them. */
   readonly frontCount: number;
 }
 

@@ -3,7 +3,7 @@ import { CodedError } from '../base/errors.ts';
 import type { Feed, FeedMessage } from './feed.ts';
 import { linkedController } from './linked-controller.ts';
 
-/** The server that held the position of a reader may have failed. After this time without a message the next attempt starts again. */
+/** The server that keeps the position of a reader may fail. If no message arrives for this time, reading fails, and the caller tries again. */
 const silentMsMax = 6_000;
 const stepMs = 250;
 

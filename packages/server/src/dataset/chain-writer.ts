@@ -315,7 +315,7 @@ function takeGroup(queue: Queued[], bytesMax: number): Queued[] {
   return queue.splice(0, count);
 }
 
-/** Filters out the payloads of blocks that were already stored. */
+/** Returns the payloads that the new state refers to. A block that was already stored keeps its earlier payload. */
 function keepStored(next: ChainSnapshot, candidates: readonly Payload[]): Payload[] {
   const first = candidates[0]?.id ?? Number.POSITIVE_INFINITY;
   const stored = new Set<number>();

@@ -48,8 +48,8 @@ export interface DatasetReader {
 
   status(): DatasetStatus;
   /**
-   * Raises an alarm about an unreadable segment. It stays active until the process ends, because only a backup can
-   * repair the file.
+   * Raises an alarm about an unreadable segment. Without an object store it stays active until the process ends, because
+   * only a backup can repair the file.
    */
   reportDamage(segment: SealedSegment, cause: string): void;
 }
@@ -57,7 +57,7 @@ export interface DatasetReader {
 /** A segment in an object store, behind a cache file. */
 export interface RemoteSegment {
   readonly place: CachedPlace;
-  /** Resolves when the ranges are in the cache file. Those that are fetched in advance may be left out. */
+  /** Resolves when the ranges are in the cache file. Ranges that are requested in advance may be skipped. */
   readonly fetch: (ranges: readonly ByteRange[], urgency: Urgency) => Promise<void>;
 }
 

@@ -16,7 +16,7 @@ import { ReadAhead } from './threads/read-ahead.ts';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cold-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-// A row group has 512 blocks at most, so these are five.
+// A row group has at most 512 blocks, so the segment has five row groups.
 const blocks = simulatedBlocks({
   content: { profile: '2025', transactionsPerBlock: 2, epochRewardsPerBlock: 0 },
   firstSlot: 432_290,
@@ -93,7 +93,7 @@ function scan(store: CountingStore, selection: Selection): string {
   return Buffer.concat(pieces).toString();
 }
 
-/** Returns the text of a local segment, and how many bytes of granules were read. */
+/** Returns the text of a local segment, and how many bytes were read, counted in the units that a store delivers. */
 function scanLocally(selection: Selection): { text: string; neededBytes: number } {
   const presence = Presence.create(bytes.length);
   const note = (offset: number, length: number) => {
@@ -141,7 +141,7 @@ test('behavior: a scan of few pages fetches little of the segment', () => {
   store.close();
 });
 
-test('limit: row groups in advance are four at first, and more while batches need the same', () => {
+test('limit: four row groups are requested in advance at first, and more while batches need the same parts', () => {
   const requested: number[] = [];
   const parts = { sections: new Set([1]), hasNewKeys: false };
   const ahead = new ReadAhead({
@@ -161,7 +161,7 @@ test('limit: row groups in advance are four at first, and more while batches nee
   expect(requested).toEqual(upTo(16));
 });
 
-test('limit: bytes in advance are limited, and what was requested is not requested again', () => {
+test('limit: the bytes that are requested in advance are limited, and a pending range is not requested again', () => {
   const requests: (readonly ByteRange[])[] = [];
   const step = 6 << 20;
   const ahead = new ReadAhead({

@@ -1,7 +1,7 @@
 /**
  * The columns of some pages of one or more row groups in the kernel's memory, the rows of one group after those of the group before.
  * A section is read and decoded when one of its columns is needed for the first time. Other columns are made from stored ones: starts
- * from lengths, values from differences, texts.
+ * from lengths, values from differences, texts from the addresses of instructions.
  */
 import { elementAt } from '../base/element-at.ts';
 import {
@@ -323,14 +323,14 @@ export class GroupColumns {
     return table;
   }
 
-  /** Returns the wanted pages of a section in one group, those together that are read together. */
+  /** Returns the wanted pages of a section in one group as spans. The pages of a span are read together. */
   #spansOf(part: number, section: number, starts: Uint32Array): readonly Span[] {
     const { pages } = this.pages[part] as PageSet;
     const wanted = section >= pagedSectionCount ? undefined : this.#wanted[part];
     return spansOf(pagesIn(section, pages), wanted, starts);
   }
 
-  /** Returns where the pages of a section start in it, and where the last one ends: here, and in the kernel's memory. */
+  /** Returns the start offset of each page of a section and the end of the last one, as a copy and as an address in the kernel's memory. */
   #pageStarts(part: number, section: number): { starts: Uint32Array; at: number } {
     const { number, group } = elementAt(this.pages, part);
     this.#startsAt[part] ??= this.#readPageTable(number, group);

@@ -129,7 +129,7 @@ export function writeGroupTable(
       load(needs.transactionOutcomes, 'txFeeNull'),
     ],
   ];
-  // The memory may have grown while columns were loaded, so it is taken now.
+  // The memory may have grown while columns were loaded, so the view of it is read only now.
   const { ints } = columns.kernel;
   for (const [offset, address] of addresses) ints[(table + offset) / 4] = address;
   for (const [offset, widthOffset, { at, width }] of withWidths) {

@@ -175,7 +175,7 @@ describe('a segment of several row groups', () => {
     },
   );
 
-  test('behavior: two engines that evict segments, from files and from memory, return the same answers as the reference', () => {
+  test('behavior: an engine that evicts its segments, from files and from memory, returns the same answers as the reference', () => {
     const halves = [blocks.slice(0, 10), blocks.slice(10)].map((half) => buildSegment(half));
     const engine = new Engine({ cacheBytesMax: 1 });
     const keys = [0, 1].flatMap((half) => [`file ${half}`, `memory ${half}`]);
@@ -303,7 +303,7 @@ describe('records that are larger than the output buffer', () => {
     return { ...block, logs };
   };
 
-  test('behavior: they are returned whole, with the text around them', () => {
+  test('behavior: large records are returned whole, with the text around them', () => {
     const all = [sampleBlock(4), large(5), large(6), sampleBlock(7)];
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     engine.open('large', buildSegment(all));
@@ -450,7 +450,7 @@ describe('a cancelled run', () => {
     return user + system;
   }
 
-  test('behavior: it ends immediately: its segments are closed before another run has read one segment', async () => {
+  test('behavior: a cancelled run ends immediately: its segments are closed before another run has read one segment', async () => {
     let isClosed = false;
     pool.open('last', { kind: 'memory', bytes }, () => {
       isClosed = true;
@@ -465,7 +465,7 @@ describe('a cancelled run', () => {
     expect(isClosed).toBe(true);
   });
 
-  test('limit: its thread answers the next query long before it could have read two of its forty segments', async () => {
+  test('limit: the thread of a cancelled run answers the next query long before it could have read two of the forty segments', async () => {
     const delays: number[] = [];
     const wholes: number[] = [];
     for (let pieceCount = 1; pieceCount <= 9; pieceCount++) {

@@ -14,7 +14,7 @@ import type { SelectedGroup } from './group-selection.ts';
 
 const blockBytes = blockKeys * keyBytes;
 const chunkKeys = chunkBytes / keyBytes;
-/** A block is read as a whole if at least this many of its keys are needed. Otherwise single chunks are read. */
+/** A block of `blockKeys` keys is read as a whole if at least this many of them are needed. Otherwise single chunks are read. */
 const blockKeysMin = 3;
 
 /** Reads every key that the selected records need and that is not in memory. */

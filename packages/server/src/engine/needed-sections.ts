@@ -80,7 +80,7 @@ export function neededSections(
 }
 
 function recordSelecting(select: SectionRecorder, needs: GroupNeeds): void {
-  // Their counts and keys are part of every selection.
+  // Every selection needs the counts and the keys of transactions.
   select.add('transactions');
   select.add('keys');
   if (needs.depths || needs.programs || needs.accounts || needs.instructionOutcomes)

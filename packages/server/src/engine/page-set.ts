@@ -68,7 +68,7 @@ export function spanIn(group: GroupEntry, { first, end }: TransactionSpan): Tran
 }
 
 /**
- * Returns the pages of consecutive row groups in which the items can match transactions of the span. An item without candidates can
+ * Returns the pages of consecutive row groups in which the items can match transactions of the span. An item without a driving list can
  * match anywhere; rewards are not in pages.
  */
 export function pagesOf(

@@ -216,7 +216,7 @@ function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {
   return common.subarray(0, count);
 }
 
-/** Returns what any of the ascending lists has, ascending. May return one of the lists itself. */
+/** Returns the numbers that at least one of the ascending lists has, ascending. May return one of the lists itself. */
 export function unite(lists: readonly Uint32Array[]): Uint32Array {
   if (lists.length === 1) return elementAt(lists, 0);
   const all = new Uint32Array(lists.reduce((sum, list) => sum + list.length, 0));

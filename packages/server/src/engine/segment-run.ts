@@ -93,7 +93,7 @@ export class SegmentRun {
   /** The addresses of the kernel's tables: what the lines consist of, and how far they are written. */
   readonly #lines: number;
   readonly #state: number;
-  /** Of the last batch. */
+  /** The columns of the last batch. */
   #columns: GroupColumns | undefined;
   #out: number;
   #outBytes = pieceBytesMax;

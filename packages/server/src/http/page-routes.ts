@@ -60,8 +60,8 @@ export class WebPages {
   }
 
   /**
-   * Returns whether a browser asks for a page at an address that does not exist. Programs ask for anything or for JSON
-   * and get the error of the interface.
+   * Returns whether a browser requests a page at an address that does not exist. Other programs do not accept HTML and get
+   * an error as JSON.
    */
   isMissing({ method, url, headers }: FastifyRequest, routes: readonly RouteRow[]): boolean {
     const isPage = method === 'GET' && headers.accept?.includes('text/html') === true;
@@ -85,7 +85,7 @@ function sendAsset(asset: WebAsset, request: FastifyRequest, reply: FastifyReply
   reply.header('vary', 'Accept-Encoding');
   reply.header('etag', asset.etag);
   const isKept = request.headers['if-none-match'] === asset.etag;
-  // A missing page is not what the browser kept under this address.
+  // A 304 response would hide the status 404 of a missing page.
   if (isKept && reply.statusCode === 200) return reply.code(304).send();
   const [encoding, body] = chooseBody(asset, request.headers['accept-encoding']);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);

@@ -206,7 +206,7 @@ export class PublicServer {
 
   /** Handles requests that the HTTP server of the runtime would answer itself, without a body and an id. */
   #answerOddRequests({ server }: FastifyInstance): void {
-    // Unknown expectations may be ignored.
+    // Unknown values of the header `Expect` may be ignored.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('connect', (_request, socket) => {
       const refusal = new CodedError('method-wrong', { method: 'CONNECT', allowed: anyAllowed });

@@ -39,7 +39,7 @@ The interface is described in <a href="/openapi.json">openapi.json</a>.</p></htm
 
 const buildFolder = new URL('../../../web/dist/', import.meta.url);
 
-/** Reads the build. Without one, the page explains it; the interface works anyway. */
+/** Reads the build. If there is none, the page says so; the HTTP interface works anyway. */
 export function readWebAssets(folder: URL = buildFolder): WebAssets {
   const page = readAsset(new URL('index.html', folder));
   const names = listFiles(new URL('assets/', folder)).filter((name) => extname(name) in types);

@@ -81,7 +81,7 @@ describe('one source', () => {
   test.each(lies)('error: %s is never stored and never skipped', async (_name, fault, alarm) => {
     const { node, following, produce, caughtUp } = await startWorld();
     await caughtUp();
-    // Two slots ahead, so that the blocks before and after it are valid.
+    // The faulty slot is two slots ahead, so that valid blocks come before and after it.
     const slot = nextSlot + 2;
     node.faults.set({ ...fault, fromSlot: slot, toSlot: slot });
     await produce(6);
@@ -89,7 +89,7 @@ describe('one source', () => {
     expect(following.dataset.snapshot().head?.number).toBe(slot - 1);
     node.faults.clear();
     await produce(1);
-    const snapshot = await following.until('the truth is taken', isCaughtUp(node), 30_000);
+    const snapshot = await following.until('the correct blocks', isCaughtUp(node), 30_000);
     expectSameChain(snapshot, node);
     expect(following.dataset.alarms.has(alarm)).toBe(false);
   });
@@ -209,7 +209,7 @@ describe('three sources', () => {
       agreement: 2,
     });
     await caughtUp(nodes[1]);
-    // Before any source can have read the slot. The leader's false block there is a child of our head.
+    // The fault is set before any source can have read the slot. The leader's false block there is a child of our head.
     leap(1);
     node.faults.set({ kind: 'fork', depth: 1, forSlots: 1_000 });
     await produce(5);

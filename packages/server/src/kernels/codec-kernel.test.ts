@@ -115,11 +115,11 @@ describe('lz', () => {
     expect(Buffer.compare(decompress(compress(bytes), bytes.length) as Uint8Array, bytes)).toBe(0);
   });
 
-  test('behavior: repetitions become small', () => {
+  test('behavior: repeated bytes are compressed to a small size', () => {
     expect(compress(new Uint8Array(100_000)).length).toBeLessThan(500);
   });
 
-  test('property: malformed input is judged like by plain code, and nothing is written outside', () => {
+  test('property: malformed input has the same result as with plain code, and nothing is written outside the output', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -185,7 +185,7 @@ describe('codes', () => {
 });
 
 test('behavior: the same text gives the same bytes, regardless of earlier texts', () => {
-  /** Rows that differ in a few bytes, together as long as the range of positions that a search can distinguish. */
+  /** Returns equal rows of 64 bytes with some changed bytes. More than 1,024 rows exceed the range of the search's 16-bit positions. */
   const rows = (count: number) => {
     const text = Buffer.concat(Array<Uint8Array>(count).fill(noise.subarray(0, 64)));
     for (let i = 0; i < count / 2; i++) text[random.below(text.length)] = random.below(256);

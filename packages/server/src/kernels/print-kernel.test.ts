@@ -119,13 +119,13 @@ test('property: orders print the same as plain code, and nothing is written beyo
 
 test('property: printing that stops at the limit continues where it stopped', () => {
   fc.assert(
-    fc.property(orders, fc.integer({ min: 1, max: 200 }), (list, room) => {
+    fc.property(orders, fc.integer({ min: 1, max: 200 }), (list, limitBytes) => {
       kernel.reset();
       const { start, end } = placeOrders(list);
-      const out = kernel.reserve(room + 300);
+      const out = kernel.reserve(limitBytes + 300);
       let printed = '';
       for (let at = start; at < end; at = kernel.exports.stoppedAt()) {
-        const outEnd = kernel.exports.print(at, end, out, out + room);
+        const outEnd = kernel.exports.print(at, end, out, out + limitBytes);
         printed += kernel.readText(out, outEnd);
       }
       expect(printed).toBe(list.map(printPlainly).join(''));

@@ -7,7 +7,7 @@ export class ByteBudget {
     this.#bytesMax = bytesMax;
   }
 
-  /** Returns whether there are as many bytes left, which the caller then uses until it gives them back. */
+  /** Reserves bytes until the caller gives them back. Returns false, and reserves none, if fewer are left. */
   take(bytes: number): boolean {
     if (this.#usedBytes + bytes > this.#bytesMax) return false;
     this.#usedBytes += bytes;

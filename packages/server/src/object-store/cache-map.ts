@@ -1,4 +1,4 @@
-/** The file that lists the granules of an object in its cache file: a line of JSON, then the bits. */
+/** The file that lists which granules (parts of `granuleBytes`) of an object are in its cache file: a line of JSON, then one bit for each. */
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -10,7 +10,7 @@ export const mapSuffix = '.map';
 
 export interface CacheMap {
   readonly byteLength: number;
-  /** The bits, without the generation. */
+  /** The bits, without the generation that `Presence` stores before them. */
   readonly words: Int32Array;
 }
 

@@ -148,7 +148,7 @@ export class CachedObject {
     this.#modules.onEvicted(this, bytes);
   }
 
-  /** Uses the map that an earlier process wrote. */
+  /** Marks the ranges as present that an earlier process recorded in the map file. */
   restore(words: Int32Array): void {
     this.#presence.words.set(words, 1);
     this.#presentBytes = this.#presence.presentBytes;

@@ -126,7 +126,7 @@ test('behavior: an eviction between the check and the read is noticed', async ()
     fetchAhead: () => undefined,
   });
   const target: Uint8Array = new Uint8Array(50);
-  // It is called after the check, immediately before the file is read.
+  // `readInto` calls `subarray` after the check, immediately before it reads the file.
   target.subarray = (start, end) => {
     object.evict();
     return Uint8Array.prototype.subarray.call(target, start, end);

@@ -44,7 +44,7 @@ export class QueryBudget {
     this.#valueCount += count;
     const { listValueCountMax, valueCountMax } = this.#limits;
     if (count > listValueCountMax) {
-      const allowed = `${listValueCountMax} values a list`;
+      const allowed = `${listValueCountMax} values in one list`;
       refuse('query-values-too-many', { path, found: count, allowed });
     }
     if (this.#valueCount > valueCountMax) {

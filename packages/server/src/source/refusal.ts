@@ -10,7 +10,7 @@ export type RefusalReason =
   | 'pending'
   /** The source is behind the ledger. */
   | 'behind'
-  /** The source has no history, or not the method. */
+  /** The source has no history, or does not support the method. */
   | 'incapable'
   /** The block has a transaction of a newer version than requested. */
   | 'version'

@@ -102,7 +102,7 @@ export class SourceHealth {
     this.#wait(retryAfterMs ?? backoffMs(this.#failures, backoff, this.#random));
   }
 
-  /** Records wrong data. Too many strikes are a quarantine. */
+  /** Records wrong data. Too many strikes start a quarantine. */
   strike(fault: string): void {
     this.#strikes++;
     this.#failureTotal++;

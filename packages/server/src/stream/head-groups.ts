@@ -68,7 +68,7 @@ export class HeadGroups {
     this.#shared = shared;
   }
 
-  /** Adds a waiter that has seen this version to the group at its position. Returns undefined if the group is not there yet. */
+  /** Adds a waiter that has seen this version to the group at its position. Returns undefined if the group is elsewhere. */
   join(place: HeadPlace, version: number, waiter: HeadWaiter): (() => void) | undefined {
     const key = this.#shared.idOf(place.selection) * 2 + (place.finalizedOnly ? 1 : 0);
     let group = this.#groups.get(key);
@@ -99,11 +99,11 @@ export class HeadGroups {
   async #advanceGroup(group: HeadGroup): Promise<void> {
     group.isAdvancing = true;
     while (group.waiters.size > 0 && group.version !== this.#dataset.snapshot().version) {
-      // Each stream meets the failure by itself and reports it.
+      // After a failure each stream evaluates the blocks by itself and reports its error.
       const news = await this.#readNews(group).catch(() => null);
       if (news === null) return this.#dissolve(group);
       group.version = news.version ?? group.version;
-      // There is no new block, for example if a block has become final.
+      // There may be no new block, for example if only the finalized head has changed.
       if (news.blocks.length > 0) await this.#handOut(group, news);
     }
     group.isAdvancing = false;

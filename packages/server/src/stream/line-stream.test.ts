@@ -22,7 +22,7 @@ test('default: new blocks are sent as they arrive', async () => {
   expect(reading.slots).toEqual([0, 3, 6]);
 });
 
-test('behavior: blocks without a match are marked after five seconds, once each (I-52)', async () => {
+test('behavior: after five seconds without a match a line reports the progress, and only once for the same blocks (I-52)', async () => {
   fixture = new StreamFixture(startAt(3));
   const reading = await fixture.follow({ fromBlock: 0 });
   fixture.dataset.extend([4, 5]);
@@ -43,7 +43,7 @@ test('behavior: a response without a new block for 30 s ends with the line of th
   expect([reading.slots, reading.end]).toEqual([[0, 3, -4], 'quiet']);
 });
 
-test('behavior: a response is followed for 300 s (L-05)', async () => {
+test('behavior: a response that follows the head ends after 300 s (L-05)', async () => {
   fixture = new StreamFixture(startAt(3));
   const reading = await fixture.follow({ fromBlock: 0 });
   let slot = 4;

@@ -126,10 +126,10 @@ export class LineStream {
       try {
         await this.#step();
       } catch (error) {
-        const isTold = this.#options.signal.aborted;
-        if (!isTold) this.#modules.reportFault(error);
+        const isAborted = this.#options.signal.aborted;
+        if (!isAborted) this.#modules.reportFault(error);
         await this.#endScan();
-        this.#finish(isTold ? 'closing' : 'fault');
+        this.#finish(isAborted ? 'closing' : 'fault');
       }
     }
   }

@@ -18,8 +18,8 @@ function openAll(count: number, bytesOf: () => Uint8Array): boolean[] {
 }
 
 test('limit: an open segment counts with the full capacity of its buffer', () => {
-  const roomBytes = idleBytesMax / 4;
-  const bytesOf = () => new Uint8Array(new SharedArrayBuffer(roomBytes), 0, 10);
+  const bufferBytes = idleBytesMax / 4;
+  const bytesOf = () => new Uint8Array(new SharedArrayBuffer(bufferBytes), 0, 10);
   expect(openAll(6, bytesOf)).toEqual([false, false, true, true, true, true]);
 });
 

@@ -51,7 +51,7 @@ test('limit: at most 24 segments of a dataset are read', async () => {
   expect(ranges.size).toBe(24);
 });
 
-test('limit: it ends with the query that takes longer than 1.5 seconds', async () => {
+test('limit: the warm-up ends when its queries have taken 1.5 seconds together', async () => {
   const clock = new ManualClock();
   let count = 0;
   const dataset = makeDataset(100, () => {
@@ -62,7 +62,7 @@ test('limit: it ends with the query that takes longer than 1.5 seconds', async (
   expect(count).toBe(4);
 });
 
-test('behavior: it pauses while clients have queries, and gives up after 30 seconds', async () => {
+test('behavior: the warm-up pauses while clients have queries, and gives up after 30 seconds', async () => {
   const clock = new ManualClock();
   let count = 0;
   let isBusy = true;
@@ -81,7 +81,7 @@ test('behavior: it pauses while clients have queries, and gives up after 30 seco
   expect(count).toBe(2);
 });
 
-test('behavior: it ends when the service stops', async () => {
+test('behavior: the warm-up ends when the service stops', async () => {
   const stop = new AbortController();
   let count = 0;
   const dataset = makeDataset(3, () => {
@@ -101,7 +101,7 @@ test('behavior: segments in an object store are not read', async () => {
   await warmUp([{ ...dataset, reader }], { clock: new ManualClock(), signal, isIdle });
 });
 
-test('error: an unreadable segment ends it, but not the service', async () => {
+test('error: an unreadable segment ends the warm-up, but not the service', async () => {
   const dataset = makeDataset(3, () => {
     throw new CodedError('segment-damaged', { segment: '2' });
   });

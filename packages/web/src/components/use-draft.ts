@@ -5,8 +5,8 @@ interface FieldEvent {
 }
 
 /**
- * Returns the attributes of a text field whose text counts when the field is left. Until then the field shows what was typed,
- * also when the page is rendered again.
+ * Returns the attributes of a text field that calls `commit` when the user leaves it. Until then the field shows the typed text,
+ * even if the page is rendered again.
  */
 export function useDraft(text: string, commit: (text: string) => void) {
   const [draft, setDraft] = useState<string | undefined>(undefined);

@@ -15,7 +15,7 @@ import { type ConfigPlace, type ConfigTree, keyOf, pathBelow } from './config-tr
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The limit of aliases, because nested aliases can grow exponentially. */
+/** The maximum number of values with all aliases expanded: nested aliases can grow exponentially. */
 const valueCountMax = 100_000;
 const depthMax = 16;
 
@@ -51,19 +51,20 @@ class YamlReader {
   read(): ConfigTree {
     const { contents } = this.#document;
     const value = contents === null ? {} : this.#value(contents, '', 0);
-    // The file has only comments.
+    // A file with only comments, or with only `null`, is read as an empty object.
     return { value: value ?? {}, places: this.#places, unset: this.#unset };
   }
 
   #value(node: unknown, path: string, depth: number): unknown {
     const line = this.#note(node, path);
-    if (depth > depthMax) throw invalid({ key: path, line, expected: `nesting of ${depthMax}` });
+    if (depth > depthMax)
+      throw invalid({ key: path, line, expected: `at most ${depthMax} levels` });
     if (isAlias(node)) {
       const meant = node.resolve(this.#document);
       if (meant !== undefined) return this.#value(meant, path, depth + 1);
       // The error does not contain the name, which may be a secret that begins with `*`.
       const expected =
-        'a name that & gave to a part above, or quotes around a text that begins with *';
+        'an anchor that is defined above (&name), or quotes around a text that begins with *';
       this.#unset.push(invalid({ ...keyOf(path), line, expected }));
       return undefined;
     }

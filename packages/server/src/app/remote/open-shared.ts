@@ -1,4 +1,4 @@
-/** Opens a dataset that several processes share: a copy of the feed, over the segments of the bucket. */
+/** Opens a dataset that several processes share: a replica of its feed, with the sealed segments in the bucket. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
@@ -153,7 +153,7 @@ async function runTurn(
   }
 }
 
-/** Does not wait for the newest manifest, because blocks are also written while the store cannot be reached. */
+/** Creates manifests until the signal aborts. While the store cannot be reached, it retries, and blocks are still written to the feed. */
 async function keepManifests(
   parts: SharedParts,
   modules: RemoteModules,

@@ -49,7 +49,7 @@ Examples:
   $ sluice config print /etc/sluice/sluice.yaml
   $ sluice serve --config sluice.yaml
 
-Options, and the environment (HOST, PORT, SLUICE_AUTH, SLUICE_KEYS), go before the file, as when it is served.`;
+Options and environment variables (HOST, PORT, SLUICE_AUTH, SLUICE_KEYS) take precedence over the file, as with sluice serve.`;
 
 interface CheckOptions extends ListenChoice {
   readonly offline?: boolean;
@@ -65,7 +65,8 @@ async function checkFile(
   const { config, isShaped } = examined;
   const faults = [...examined.faults, ...findKeyFaults(examined)];
   for (const { code, message } of faults) out.write(`${message} [${code}]\n`);
-  if (!isShaped) out.write('Rules between keys are checked once these errors are corrected.\n');
+  if (!isShaped)
+    out.write('Rules that involve several keys are checked after these errors are corrected.\n');
   if (faults.length > 0) throw new CodedError('config-invalid', { faults: faults.length });
   const wrong = offline ? 0 : await reportRemote(config, out);
   if (wrong > 0) throw new CodedError('config-invalid', { faults: wrong });

@@ -21,7 +21,7 @@ let folder: string;
 let data: string;
 let slots: number[];
 
-/** Returns a new copy of the data folder, so that tests do not share it. */
+/** Creates the data folder that each test copies. */
 beforeAll(async () => {
   const blocks = join(made, 'blocks.jsonl');
   await run('simulate', '--seed', '3', '--start-slot', '300', '--blocks', '5', '--out', blocks);

@@ -72,7 +72,7 @@ interface Cost {
   readonly pagesRead: number;
   readonly bytesRead: number;
   readonly bytesInflated: number;
-  /** The bytes that were read from the file, including its directory and index. */
+  /** The number of reads from the file and their bytes, including its directory and index. */
   readonly fileReads: number;
   readonly fileBytes: number;
   readonly lines: number;
@@ -228,7 +228,9 @@ const itemHeads = ['item', 'driven by', 'estimated', 'listed', 'rows matched'];
 
 function describeNothing({ filters }: ItemCost): string {
   const empty = Object.entries(filters).find(([, v]) => Array.isArray(v) && v.length === 0);
-  return empty === undefined ? 'nothing: not in here' : `nothing: ${empty[0]} is an empty list`;
+  return empty === undefined
+    ? 'nothing: not in this segment'
+    : `nothing: ${empty[0]} is an empty list`;
 }
 
 function formatItem(cost: ItemCost): string[] {
@@ -243,7 +245,7 @@ function formatItem(cost: ItemCost): string[] {
   ];
 }
 
-/** Shortens a value so that it can still be distinguished from the others. */
+/** Values are shortened to this length, which still distinguishes the values of a query. */
 const valueLengthMax = 12;
 
 function describeFilters(filters: ItemCost['filters']): string {

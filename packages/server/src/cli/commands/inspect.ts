@@ -133,7 +133,7 @@ function describeText({ summary, parts }: Measured, name: string): string {
   return heading + formatTable([columnHeads, ...partRows(summary, parts)]);
 }
 
-const columnHeads = ['part', 'name', 'pieces', 'stored bytes', 'a transaction', 'share'];
+const columnHeads = ['part', 'name', 'pieces', 'stored bytes', 'per transaction', 'share'];
 
 /** Returns the parts of each table, with a total for tables of several parts, and the total of all tables. */
 function partRows(summary: Summary, parts: readonly MeasuredPart[]): string[][] {

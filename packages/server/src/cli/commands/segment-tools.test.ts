@@ -379,7 +379,7 @@ describe('sluice explain', () => {
     const rare = readSegment(at('all.segment')).flatMap((b) => b.transactions)[0]?.accountKeys[0];
     const absent = { fromBlock: 0, transactions: [{ feePayer: [`${'1'.repeat(31)}3`] }] };
     const { out } = await ask(absent, at('all.segment'), at('other.segment'));
-    expect(out).toContain('nothing: not in here');
+    expect(out).toContain('nothing: not in this segment');
     expect(out).toMatch(/^total +0 of 2 +0 +0 +0 /m);
     const empty = { fromBlock: 0, instructions: [{ a0: [] }] };
     expect((await ask(empty, at('all.segment'))).out).toContain('nothing: a0 is an empty list');

@@ -164,7 +164,7 @@ function addFileOptions(command: Command): void {
       numberOption(blockCountRange),
     )
     .option('--out <file>', 'the file to write; gzip if it ends in .gz, - for standard output')
-    .option('--force', 'overwrite it');
+    .option('--force', 'overwrite an existing file');
 }
 
 function parseVotes(text: string): boolean | number {

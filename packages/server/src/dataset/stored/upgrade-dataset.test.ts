@@ -97,7 +97,7 @@ test('behavior: the next run finishes a run that was stopped between segments', 
 /** The file system calls that change the disk. The test kills a run before each of them. */
 const changingCalls = ['rename', 'remove', 'makeFolder', 'syncFolder'] as const;
 
-test('behavior: a run that is killed before any change of the disk loses no block', async () => {
+test('behavior: a run can be killed before each of its changes on the disk without losing a block', async () => {
   for (let killAt = 1; ; killAt++) {
     const folder = copyOfGolden();
     let calls = 0;

@@ -4,7 +4,7 @@ import { buildSegment } from '../../segment/write/build-segment.ts';
 import { answerSegments } from '../answer-segments.ts';
 import { Engine } from '../engine.ts';
 
-/** Shared by all tests, because creating a kernel's memory is slow, and because the cache must keep segments separate. */
+/** One engine for all tests: creating a kernel's memory is slow, and a shared cache shows whether it keeps segments separate. */
 const engine = new Engine({ cacheBytesMax: 1 << 24 });
 let segmentCount = 0;
 

@@ -1,6 +1,6 @@
 /**
  * Threads that answer queries together. A run is divided into parts, each a row group or a segment. Thread t of n does every part p with
- * p mod n = t, and the pool returns the text in the order of the parts. No part of a query runs on the thread of the pool.
+ * (p + turn) mod n = t, and the pool returns the text in the order of the parts. No part of a query runs on the thread of the pool.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -208,7 +208,7 @@ export class EnginePool {
     return results as LookupResult<L>[];
   }
 
-  /** Returns for each file whether its segment can have the signature. An unreadable file can. */
+  /** Returns for each file whether its segment can have the signature. For an unreadable file it returns that it can. */
   async probe(files: readonly ProbeFile[], signature: Uint8Array): Promise<readonly ProbeResult[]> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const parts = this.#divide(files, (_, position) => position);

@@ -155,7 +155,7 @@ class EngineWorker {
 
   async #run(request: RunRequest): Promise<void> {
     const selection = this.#selections.get(request.selection);
-    assert(selection !== undefined, 'the pool says what a run asks before the run');
+    assert(selection !== undefined, 'the pool sends a selection before the runs that use it');
     const state: RunState = {
       id: request.id,
       selection,
@@ -395,7 +395,7 @@ class EngineWorker {
 
   /** Opens a cache file for reads of the ranges that it has. Evicted ranges make the read fail. */
   #openPresent(place: CachedPlace): CachedRangeFile {
-    assert(this.#cachedFiles !== undefined, 'the pool is told that segments are in a store');
+    assert(this.#cachedFiles !== undefined, 'the pool was created for segments in a store');
     const refuse = () => {
       throw new CodedError('cache-too-small');
     };

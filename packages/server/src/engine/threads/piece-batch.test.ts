@@ -13,14 +13,14 @@ function writeBatch(buffers: BatchBuffers, texts: readonly Uint8Array[]) {
 }
 
 /** The same memory on both sides: that of the thread and that of the pool. */
-function makeRooms() {
+function makeBuffers() {
   const memory = BatchBuffers.make();
   return { written: new BatchBuffers(memory), read: new BatchBuffers(memory) };
 }
 
 test('default: a buffer is reused only after all pieces of its batch are released', () => {
-  const { written, read } = makeRooms();
-  const roomOfNext = () => {
+  const { written, read } = makeBuffers();
+  const writeNext = () => {
     const [batch] = writeBatch(written, [long]);
     const [piece] = readBatch(batch ?? expect.fail(), read);
     piece?.release();
@@ -29,13 +29,13 @@ test('default: a buffer is reused only after all pieces of its batch are release
   const [batch] = writeBatch(written, [long, Buffer.from('b'.repeat(100))]);
   const pieces = readBatch(batch ?? expect.fail(), read);
   pieces[0]?.release();
-  expect(roomOfNext()).not.toBe(batch?.buffer);
+  expect(writeNext()).not.toBe(batch?.buffer);
   pieces[1]?.release();
-  expect(roomOfNext()).toBe(batch?.buffer);
+  expect(writeNext()).toBe(batch?.buffer);
 });
 
 test('behavior: a batch in use does not change while more is written, and header lines stay valid', () => {
-  const { written, read } = makeRooms();
+  const { written, read } = makeBuffers();
   const [first] = writeBatch(written, [long]);
   const [piece] = readBatch(first ?? expect.fail(), read);
   writeBatch(written, [Buffer.alloc(250_000, 'b')]);
@@ -48,7 +48,7 @@ test('behavior: a batch in use does not change while more is written, and header
 });
 
 test('limit: when all buffers are in use, batches are sent in newly allocated memory', () => {
-  const { written, read } = makeRooms();
+  const { written, read } = makeBuffers();
   const batches = Array.from({ length: 100 }, (_, i) =>
     writeBatch(written, [Buffer.alloc(70_000, i)]),
   );
@@ -61,14 +61,14 @@ test('limit: when all buffers are in use, batches are sent in newly allocated me
 });
 
 test('behavior: a short text uses little memory and no buffer', () => {
-  const [batch] = writeBatch(makeRooms().written, [Buffer.from('short')]);
+  const [batch] = writeBatch(makeBuffers().written, [Buffer.from('short')]);
   const { buffer } = batch ?? expect.fail();
   if (typeof buffer === 'number') expect.fail('a short text must not use a buffer');
   expect(buffer.buffer.byteLength).toBe(buffer.length);
 });
 
 test('behavior: a piece longer than a buffer is returned as a whole', () => {
-  const { written, read } = makeRooms();
+  const { written, read } = makeBuffers();
   const text = Buffer.alloc(3 << 20, 'c');
   const [batch, ...rest] = writeBatch(written, [text]);
   expect(rest).toEqual([]);
@@ -78,7 +78,7 @@ test('behavior: a piece longer than a buffer is returned as a whole', () => {
 });
 
 test('behavior: compressed text has its checksum and length, with or without the plain text', () => {
-  const { written, read } = makeRooms();
+  const { written, read } = makeBuffers();
   const deflated = { bytes: Buffer.from('pressed'), crc: 0xfedcba98, plainLength: 200_000 };
   for (const text of [long, Buffer.of()]) {
     const writer = new PieceBatchWriter(written);

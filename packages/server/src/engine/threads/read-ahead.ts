@@ -2,7 +2,7 @@
 import type { ByteRange } from '../../object-store/object-store.ts';
 import type { GroupParts } from '../segment-run.ts';
 
-/** What a run and a thread may have requested in advance. At 50 ms a request this is 160 MB/s. */
+/** The limit of bytes that one thread may have requested in advance for a run. If a request takes 50 ms, this allows 160 MB/s. */
 const aheadBytesMax = 8 << 20;
 const aheadRangeCountMax = 48;
 /**

@@ -30,7 +30,7 @@ export class KeyBudgets {
   readonly #limits: KeyLimits;
   readonly #clock: Clock;
 
-  /** A reload may change the limits. */
+  /** A reload of the configuration may change the values of `limits`. */
   constructor(limits: KeyLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;

@@ -15,7 +15,7 @@ export const accountRoute = defineLookup({
     before: Type.Optional(
       Type.String({
         pattern: '^\\d{1,16}(-\\d{1,9})?$',
-        description: 'a slot, or next of the answer before',
+        description: 'a slot, or the value of next in the previous answer',
       }),
     ),
     limit: limit('Transactions of a page.'),
@@ -26,7 +26,7 @@ export const accountRoute = defineLookup({
       description: 'The newest first; each with one transaction and its records without logs.',
     }),
     next: Type.Union([Type.String(), Type.Null()], {
-      description: 'before of the next page; null if there is nothing older.',
+      description: 'The value of before for the next page; null if there is nothing older.',
     }),
   }),
   look: async (lookups, { parameters, signal }) => {

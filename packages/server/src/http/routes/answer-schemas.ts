@@ -20,7 +20,9 @@ export const STATUS = Type.Object({
   dataset: Type.String(),
   aliases: Type.Array(Type.String()),
   real_time: Type.Boolean(),
-  dialects: Type.Array(Type.String(), { description: 'Values of type that it answers.' }),
+  dialects: Type.Array(Type.String(), {
+    description: 'The values of `type` that queries may have.',
+  }),
   votes: Type.Union([Type.Literal('drop'), Type.Literal('keep')]),
   allow_missing: Type.Array(Type.String(), { description: 'Kinds that its blocks may lack.' }),
   genesis_hash: orNull(Type.String()),
@@ -30,7 +32,7 @@ export const STATUS = Type.Object({
   block_count: Type.Integer(),
   sealed_bytes: Type.Integer(),
   head_lag_seconds: orNull(Type.Integer()),
-  behind_slots: orNull(Type.Integer({ description: 'Slots that its sources are ahead.' })),
+  behind_slots: orNull(Type.Integer({ description: 'How many slots its sources are ahead.' })),
   storage: Type.Object({ kind: Type.String() }),
   sources: Type.Array(
     Type.Object({

@@ -17,7 +17,7 @@ export const datasetsRoute = defineRoute({
 export const metadataRoute = defineRoute({
   method: 'GET',
   url: '/datasets/:name/metadata',
-  summary: 'What the dataset is.',
+  summary: 'The metadata of the dataset.',
   answer: METADATA,
   handle: (request) => {
     const metadata = buildMetadata(servedDataset(request).reader);

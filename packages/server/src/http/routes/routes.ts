@@ -28,7 +28,7 @@ export const ROUTES: readonly AnyRoute[] = [
     kind: 'stream',
     method: 'POST',
     url: '/datasets/:name/finalized-stream',
-    summary: 'The same, finalized blocks only.',
+    summary: 'Finalized blocks that match a query.',
     finalizedOnly: true,
   },
   metadataRoute,

@@ -26,7 +26,7 @@ export const SOLANA_ROUTES: readonly Route[] = [
   defineRoute({
     ...peer,
     url: '/datasets/:name',
-    summary: `What the dataset is. ${note}`,
+    summary: `The metadata of the dataset. ${note}`,
     answer: METADATA,
     handle: metadataRoute.handle,
   }),

@@ -6,7 +6,7 @@ import { createLineEncoder } from './line-encoder.ts';
 const texts = ['{"a":1}\n', '', `${'x'.repeat(100_000)}\n`, '{"b":2}\n'];
 const pieces = texts.map((text) => {
   const bytes = Buffer.from(text);
-  // As a line that is longer than the engine's buffer.
+  // The long text is in two parts, like a line that is longer than the engine's buffer.
   return new LinePiece(bytes.subarray(0, 70_000), bytes.subarray(70_000));
 });
 
@@ -43,7 +43,7 @@ test('behavior: a piece is compressed once for all clients', async () => {
   expect(piece.deflated()).toBe(piece.deflated());
 });
 
-test.runIf('zstdDecompressSync' in zlib)('behavior: zstd decodes to the same', async () => {
+test.runIf('zstdDecompressSync' in zlib)('behavior: zstd decodes to the same text', async () => {
   const { zstdDecompressSync } = zlib as unknown as {
     zstdDecompressSync: (bytes: Uint8Array) => Buffer;
   };

@@ -267,7 +267,7 @@ describe('the process', () => {
     return { shown, end: await ended };
   }
 
-  test('behavior: I-70 F-40 after repeated kills it continues from the last whole segment', async () => {
+  test('behavior: I-70 F-40 after repeated kills a backfill continues from the last whole segment', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-backfill-'));
     closers.push(async () => rmSync(folder, { recursive: true, force: true }));
     const setting = await startSetting({}, { fs: nodeFs, folder });

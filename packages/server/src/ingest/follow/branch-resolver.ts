@@ -86,7 +86,7 @@ export class BranchResolver {
     return header.kind === 'ok' ? this.resolve(header.value, signal) : false;
   }
 
-  /** Traces a block that is not a child of our head, and stores its branch if that is right. Returns whether it did. */
+  /** Traces a block that is not a child of our head, and stores its branch if it is chosen. Returns whether it was stored. */
   async resolve(tip: BlockHeader, signal: AbortSignal): Promise<boolean> {
     const { source, feeder, judge } = this.#modules;
     const snapshot = feeder.pending;
@@ -130,7 +130,7 @@ export class BranchResolver {
     return true;
   }
 
-  /** Returns whether to switch to a branch. With one source its word counts; with several they vote. */
+  /** Returns whether to switch to a branch. A single source decides alone; several sources vote. */
   async #isChosen(headers: readonly BlockHeader[], signal: AbortSignal): Promise<boolean> {
     const { source, sources, feeder, clock, judge } = this.#modules;
     const all = sources();

@@ -52,10 +52,10 @@ export function checkIdentity(
     source.isGenesisChecked = true;
     return;
   }
-  const theirs = `votes ${content?.votes}, may lack ${content?.allowMissing.join(', ') || 'nothing'}`;
-  source.health.disable(`it keeps other content: ${theirs}`);
-  const ours = `votes ${votes}, may lack ${kinds.join(', ') || 'nothing'}`;
-  alarms.raise('portal-content-differs', `${source.name} keeps ${theirs}; the dataset ${ours}`);
+  const theirs = `--votes ${content?.votes}, may lack ${content?.allowMissing.join(', ') || 'nothing'}`;
+  source.health.disable(`it stores other records than the dataset: ${theirs}`);
+  const ours = `--votes ${votes}, may lack ${kinds.join(', ') || 'nothing'}`;
+  alarms.raise('portal-content-differs', `${source.name} has ${theirs}; the dataset has ${ours}`);
 }
 
 const retryMs = 250;

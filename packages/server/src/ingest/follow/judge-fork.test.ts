@@ -54,23 +54,23 @@ test.each<[string, Views, Partial<Claim>, Verdict]>([
   ['one of two sources has the branch', ['differs'], {}, 'wait'],
   ['one of two sources reports it again', ['differs'], { isRepeated: true }, 'wait'],
   [
-    'one of two, and our branch has not grown for just under 2 s',
+    'one of two has the branch, and ours has not grown for just under 2 s',
     ['differs'],
     { quietMs: 1_999 },
     'wait',
   ],
   [
-    'one of two, and our branch has not grown for 2 s while the other grew',
+    'one of two has the branch, and ours has not grown for 2 s while the other grew',
     ['differs'],
     { quietMs: 2_000 },
     'switch',
   ],
   [
-    'one of two, and neither branch has grown',
+    'one of two has the branch, and neither branch has grown',
     ['differs'],
     { quietMs: 60_000, headSlot: 42 },
     'wait',
   ],
-])('behavior: F-13 %s', (_name, views, claim, verdict) => {
+])('behavior: F-13 the decision about a branch is right if %s', (_name, views, claim, verdict) => {
   expect(judge(views, claim)).toBe(verdict);
 });

@@ -10,7 +10,7 @@ export interface Claim {
   /** The branch above one of our blocks, ascending. */
   readonly headers: readonly BlockHeader[];
   readonly headSlot: number;
-  /** How long ago the stored branch has grown. */
+  /** The time since the last block was added to the stored branch. */
   readonly quietMs: number;
   /** Whether the claimant has reported the same branch before, with a lower tip. */
   readonly isRepeated: boolean;

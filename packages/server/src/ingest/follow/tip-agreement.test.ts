@@ -28,9 +28,12 @@ test.each([
     ['shown', 'other', 'other'],
     'contradicted',
   ],
-])('behavior: F-13 agreement of two: %s', async (_name, finalized, hashes, outcome) => {
-  const sources = finalized.map((slot, i) => makeSource(slot, hashes[i] as string));
-  const agreement = new TipAgreement(2, { clock: systemClock, sources: () => sources });
-  const { signal } = new AbortController();
-  expect(await agreement.reach(block, sources[0] as FollowedSource, signal)).toBe(outcome);
-});
+])(
+  'behavior: F-13 the outcome of an agreement of two is right if %s',
+  async (_name, finalized, hashes, outcome) => {
+    const sources = finalized.map((slot, i) => makeSource(slot, hashes[i] as string));
+    const agreement = new TipAgreement(2, { clock: systemClock, sources: () => sources });
+    const { signal } = new AbortController();
+    expect(await agreement.reach(block, sources[0] as FollowedSource, signal)).toBe(outcome);
+  },
+);

@@ -33,7 +33,7 @@ export class TipAgreement {
   /** Waits until enough sources have the block, until enough have another one, or until the time is over. */
   async reach(block: BlockRef, source: FollowedSource, signal: AbortSignal): Promise<Agreement> {
     const { clock, sources } = this.#modules;
-    // The ledger itself has agreed on a block that most sources call final. The word of one source proves nothing.
+    // A block that most sources report as final needs no further check. The report of a single source is not enough.
     if (this.#count <= 1 || block.number <= agreedFinalSlot(sources())) return 'reached';
     const endMs = clock.nowMs() + waitMsMax;
     for (;;) {

@@ -32,7 +32,7 @@ export type Trace =
   | { readonly kind: 'too-long' }
   | { readonly kind: 'failed'; readonly refusal: Refusal };
 
-/** The ancestors of one round. Forks are rarely deeper. */
+/** How many ancestors are read at a time. Forks are rarely deeper. */
 const roundBlockCount = 32;
 const roundSlotCount = 64;
 /** The longest branch, which is kept in memory while it is loaded. A longer one means that the ledger does not finalize. */

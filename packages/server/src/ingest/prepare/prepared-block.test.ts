@@ -76,7 +76,7 @@ test('property: a block with damaged values gives the same result as without the
   expect(takenCount).toBeGreaterThan(10);
 });
 
-test('property: a log that fits its calls or does not gives the same result as without the kernel', () => {
+test('property: an edited log gives the same result as without the kernel, whether it still fits its calls or not', () => {
   checkLogEdits((raw) => expectSame(toBytes(raw)), 80);
 });
 
@@ -165,7 +165,7 @@ test('behavior: white space makes no difference', () => {
   expect(expectSame(bytes)).toBeGreaterThan(0);
 });
 
-test("limit: more addresses than fit in the kernel's table, over several blocks", () => {
+test("limit: blocks with more addresses than fit in the kernel's table have the same bytes", () => {
   const transactionsOf = (block: number) =>
     Array.from({ length: 80 }, (_, i) => {
       const mine = Array.from({ length: 240 }, (_, k) =>
@@ -185,7 +185,7 @@ test("limit: more addresses than fit in the kernel's table, over several blocks"
   }
 });
 
-test("limit: more text than fits in the kernel's memory", () => {
+test("limit: a block with more text than fits in the kernel's memory has the same bytes", () => {
   const line = `Program log: ${'x'.repeat(200_000)}`;
   const transactions = Array.from({ length: 50 }, () =>
     rawTransaction({
@@ -202,7 +202,7 @@ const files = ['blocks-various.jsonl.gz', 'chain-devnet-333688600.jsonl.gz'];
 
 describe.skipIf(!files.every(hasRealData))('real data, skipped if absent', () => {
   test.each(files)(
-    'behavior: blocks of %s: nearly everything is taken, with the same bytes',
+    'behavior: the kernel accepts nearly all transactions of %s, with the same bytes',
     (file) => {
       const options = { ...lenient, votes: 'keep' } as const;
       let takenCount = 0;

@@ -87,7 +87,7 @@ export async function followNodes(
   );
   const stop = new AbortController();
   const running = ingester.run(stop.signal);
-  running.catch(() => undefined); // It is thrown again when it is awaited.
+  running.catch(() => undefined); // `stop` awaits `running` and throws its error.
   return {
     dataset,
     ingester,

@@ -1,17 +1,17 @@
 // Prints texts and small numbers according to a list of orders. The host stores its texts in this memory, each as its length (32 bits) and
 // its bytes, aligned to 8, so that an order is one or two words:
 //
-//   address or number times 8, plus a code: text, number
+//   text, number: the address of a text, or a number times 8, plus the code
 //   numbers: the bytes of a text as numbers, separated by commas
 //   amounts: the bytes of a text as 64-bit integers, separated by commas
 //   quoted: a part of a list, whose bytes are the addresses of texts, separated by `","`; a second word has the
 //           first index in its low half and the end in its high half
 //   base58, base64: the bytes of a text in that encoding
-//   shown: the first 64-bit integer of a text as a decimal number; a second word has the number of decimals, and
-//          256 if a whole number has a decimal point, as a node prints its doubles
+//   shown: the first 64-bit integer of a text as a decimal number; a second word has the number of decimals, plus
+//          256 to print a whole number as `5.0`, as a node prints its doubles
 //
-// Texts are copied 16 bytes at a time. What is read or written beyond the end of a text is overwritten by the next one, so the memory
-// continues for 16 bytes after the last text and after the end of the output.
+// Texts are copied 16 bytes at a time. A copy may write bytes beyond the end of its text, which the next text overwrites. The memory
+// therefore continues for 16 bytes after the last text and after the end of the output.
 import {
   ORDER_AMOUNTS as AMOUNTS, ORDER_BASE58 as BASE58, ORDER_BASE64 as BASE64, ORDER_CODE_BITS, ORDER_CODE_MASK,
   ORDER_NUMBER as NUMBER, ORDER_NUMBERS as NUMBERS, ORDER_QUOTED as QUOTED, ORDER_TEXT as TEXT, SHOWN_AS_DOUBLE,
@@ -146,7 +146,7 @@ function printBase64(text: usize, out: usize): usize {
   return out + 4;
 }
 
-/** Without trailing zeros after the decimal point, and with at least one digit before it. */
+/** Prints a decimal number without trailing zeros after the decimal point, and with at least one digit before it. */
 function printShown(amount: u64, form: u32, out: usize): usize {
   let decimals = form & 255;
   while (decimals > 0 && amount % 10 == 0) {

@@ -1,8 +1,8 @@
 // Converts the JSON of a block's transactions to rows, without creating JavaScript objects. It accepts only ordinary transactions. It
-// removes the rows of any other transaction and leaves it to `source/normalize-transaction.ts` and `segment/write/append-block.ts`, which define
-// the rows of a transaction. The rows of an accepted transaction are the same as theirs.
+// removes the rows of any other transaction and leaves it to `source/normalize/normalize-transaction.ts` and `segment/write/append-block.ts`,
+// which define the rows of a transaction. The rows of an accepted transaction are the same as theirs.
 // 
-//   block ─► scan (shared/scan.ts): positions of its transactions
+//   block ─► scan (common/scan.ts): positions of its transactions
 //   transaction ─► one pass over the JSON: keys, calls, log lines, balances ─► key list ─► log matched with calls ─► rows
 import { ADDRESS_TABLE_BYTES, addressText, placeAddresses, readAddress, renewAddresses, TEXT_BYTES } from './transaction/address-table';
 import { BASE58_DECODE_BYTES, BASE58_OUTPUT_SLACK, base58Decode, base58DecodeInitialize } from './common/base58-decode';

@@ -14,7 +14,8 @@ export const ORDER_AMOUNTS = 3;
 export const ORDER_QUOTED = 4;
 export const ORDER_BASE58 = 5;
 export const ORDER_BASE64 = 6;
+/** Prints an amount as a decimal number. */
 export const ORDER_SHOWN = 7;
 
-/** Added to the number of decimals of `ORDER_SHOWN`: a whole number has a decimal point. */
+/** Added to the number of decimals of `ORDER_SHOWN`: an amount without decimals is printed as `5.0`, as a node prints a double. */
 export const SHOWN_AS_DOUBLE = 256;

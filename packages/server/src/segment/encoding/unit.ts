@@ -1,6 +1,6 @@
 /**
- * A unit is a part of a segment that is read as a whole: one column of one row group, one page of the dictionary, and so on. Its entry in
- * the directory has its position, its coding and its checksum.
+ * A unit is a part of a segment that is read as a whole: a section dictionary, a page of postings, a column of the block table, and so on.
+ * Its entry in the directory has its position, its coding and its checksum.
  *
  *   offset u64 · stored length u32 · raw length u32 · count u32 · checksum u32 · codec u8 · planes u8 · zero u16
  *
@@ -48,37 +48,37 @@ export const plainUnits: UnitEncoder = {
   ints: (values) => encodeInts(values, keepPlain),
 };
 
-type Seal = (raw: Uint8Array, count: number, planes: number) => EncodedUnit;
+type EncodeRaw = (raw: Uint8Array, count: number, planes: number) => EncodedUnit;
 
-function encodeInts(values: Uint32Array | BigUint64Array, seal: Seal): EncodedUnit {
+function encodeInts(values: Uint32Array | BigUint64Array, encodeRaw: EncodeRaw): EncodedUnit {
   const planes = planesFor(values);
   if (values.length > 0 && isConstant(values)) {
     const one = splitPlanes(values.subarray(0, 1) as typeof values, planes);
-    return guard(one, {
+    return withChecksum(one, {
       rawLength: values.length * planes,
       count: values.length,
       planes,
       codec: CODEC.constant,
     });
   }
-  return seal(splitPlanes(values, planes), values.length, planes);
+  return encodeRaw(splitPlanes(values, planes), values.length, planes);
 }
 
 function keepPlain(raw: Uint8Array, count: number, planes: number): EncodedUnit {
-  return guard(raw, { rawLength: raw.length, count, planes, codec: CODEC.raw });
+  return withChecksum(raw, { rawLength: raw.length, count, planes, codec: CODEC.raw });
 }
 
 function pack(raw: Uint8Array, count: number, planes: number): EncodedUnit {
   const packed = raw.length > 32 ? compress(raw) : undefined;
   const codec = packed === undefined ? CODEC.raw : CODEC.lz4;
-  return guard(packed ?? raw, { rawLength: raw.length, count, planes, codec });
+  return withChecksum(packed ?? raw, { rawLength: raw.length, count, planes, codec });
 }
 
-function guard(
+function withChecksum(
   stored: Uint8Array,
   shape: Pick<UnitEntry, 'rawLength' | 'count' | 'planes' | 'codec'>,
 ): EncodedUnit {
-  // Written out, because spreading an object here took a seventh of the time of importing small blocks.
+  // The fields are listed one by one, because spreading an object here took a seventh of the time of importing small blocks.
   return {
     offset: 0,
     storedLength: stored.length,

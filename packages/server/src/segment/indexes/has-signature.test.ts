@@ -18,7 +18,7 @@ test('default: every signature of the segment is found, in all row groups', () =
   expect(signatures.filter((signature) => !hasSignature(segment, signature))).toEqual([]);
 });
 
-test('behavior: a signature that only the index takes for a stored one is not found', () => {
+test('behavior: a signature that matches in the index but is not stored is not found', () => {
   const index = new SegmentIndex(segment);
   const others = signatures
     .map((signature, i) => signature.with(i % 64, (signature[i % 64] as number) ^ 1))

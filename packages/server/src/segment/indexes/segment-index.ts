@@ -21,7 +21,7 @@ const foundCountMax = 4_096;
 const listCountMax = 4;
 const listBytesMax = 1 << 18;
 
-/** A filter of instructions: of some programs or all, starting with one value of each list. */
+/** A filter of instructions. Their data must start with one of the values of each list in `prefixes`. */
 export interface ClassFilter {
   readonly programs: Uint32Array | undefined;
   readonly prefixes: readonly (readonly Uint8Array[])[];
@@ -43,7 +43,7 @@ export class SegmentIndex {
     this.#segment = segment;
   }
 
-  /** The size of the cached data, without a few kilobytes. */
+  /** The size of the cached data, apart from a few kilobytes. */
   get byteLength(): number {
     return this.#parts().reduce((sum, { byteLength }) => sum + byteLength, 0);
   }

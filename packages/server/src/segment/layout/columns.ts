@@ -14,7 +14,7 @@ import * as layout from '../../kernels/layout/columns.ts';
 
 export type ColumnType = 'int' | 'long' | 'bytes';
 
-/** The possible units of a column's rows. A page has the number of rows of each domain. */
+/** What one row of a column stands for. The number of rows of a domain follows from the columns that count them (`adds`). */
 export const DOMAINS = [
   'transaction',
   'signature',

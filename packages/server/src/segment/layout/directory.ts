@@ -58,7 +58,7 @@ export interface StoredColumn {
   readonly id: number;
   readonly coding: number;
   readonly domain: number;
-  /** The domain plus one; 0 if the column counts nothing. */
+  /** The number of the domain whose rows the column counts, plus one; 0 if the column counts no rows. */
   readonly adds: number;
   readonly unit: number;
 }
@@ -208,7 +208,8 @@ export function decodeDirectory(
     };
   });
   const isInside = groups.every(({ sections }) => placeEnd(sections) <= plainBytes);
-  if (!isInside || plainBytes > fileLength) throw damaged('directory', 'a row group is not inside');
+  if (!isInside || plainBytes > fileLength)
+    throw damaged('directory', 'a row group is outside of the plain part or of the file');
   const counts = { blockCount, transactionCount, addressCount, signatureCount, plainBytes };
   return { ...counts, sections, groups, parts };
 }

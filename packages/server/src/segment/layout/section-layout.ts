@@ -50,7 +50,7 @@ export interface PlacedColumn {
   readonly capacity: number;
 }
 
-/** Describes the columns of a section to the kernel. `beginGroup` says the rest for each row group. */
+/** Describes the columns of a section to the kernel. `beginGroup` sets the rest for each row group. */
 export function writeDescriptors(
   ints: Uint32Array,
   at: number,

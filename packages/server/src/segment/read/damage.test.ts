@@ -71,7 +71,7 @@ test('behavior: headers are read by byte range, without the rest of the file', a
 });
 
 describe('a segment of realistic size', () => {
-  test('behavior: it has several row groups and dictionaries, and every byte belongs to a part', () => {
+  test('behavior: the segment has several row groups and dictionaries, and every byte belongs to a part', () => {
     expect(directory.groups.length).toBeGreaterThan(1);
     const dictionaries = directory.parts.filter(({ kind }) => kind === PART.sectionDictionary);
     expect(dictionaries.length).toBeGreaterThan(3);

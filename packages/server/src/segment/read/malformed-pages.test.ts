@@ -82,7 +82,7 @@ test('property: changed bytes decode to something or are refused as damage of a 
     { numRuns: 1_500 },
   );
   expect(refused).toBeGreaterThan(300);
-  // The kernel keeps no state from it.
+  // The kernel keeps no state of the refused pages.
   for (const group of groups) expect(judge(group)).toBe('decoded');
 });
 

@@ -28,7 +28,7 @@ export const CHAIN_OPTIONS = {
   /** Unix seconds of the start slot: a fixed date, so that the bytes of a ledger depend on the seed and not on today's date. */
   startSeconds: integer(Date.UTC(2026, 0, 1) / 1000, 0, 253_402_300_799),
   slotMs: integer(400, 1, 60_000),
-  /** The share of slots without a block. Runs of up to four slots need a block between them. */
+  /** The share of slots without a block. At most four consecutive slots are skipped. */
   skipRate: share(0.001, 0.5),
   /** Forks per slot. */
   forkRate: share(0.0001, 1),

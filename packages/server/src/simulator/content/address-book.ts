@@ -73,7 +73,7 @@ export class AddressBook {
     this.#texts[account] = drawAddress(random, this.pool.passing);
   }
 
-  /** Gives an address to such an account that follows from a base account, a seed and a program. */
+  /** Gives an account that only one transaction uses the address that follows from a base account, a seed and a program. */
   deriveScratch(account: number, base: number, seed: Uint8Array, program: number): void {
     const hash = createHash('sha256');
     hash.update(this.#keyBytes(base)).update(seed).update(this.#keyBytes(program));

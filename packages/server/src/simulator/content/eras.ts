@@ -1,4 +1,4 @@
-/** Which data nodes recorded at different times. A simulated block is printed like a block of its era. */
+/** A period in which nodes recorded the same data. A simulated block is printed like a block of its era. */
 export type Era = 'genesis' | '2020' | '2021' | '2025' | '2026';
 
 export const ERAS: readonly Era[] = ['genesis', '2020', '2021', '2025', '2026'];
@@ -12,7 +12,7 @@ const TODAY = {
   hasInner: true,
   /** Whether some transactions have no log. */
   losesLogs: false,
-  /** `version`, `loadedAddresses`, `computeUnitsConsumed`, heights of calls, owners and programs of token balances. */
+  /** Whether `version`, `loadedAddresses`, compute units, heights of calls, and owners of token balances were recorded. */
   isModern: true,
   /** A top-level instruction's `stackHeight` as printed; undefined where the key is absent. */
   topStackHeight: '1' as '1' | 'null' | undefined,

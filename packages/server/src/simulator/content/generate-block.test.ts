@@ -41,7 +41,7 @@ describe('generate-block', () => {
         fc.constantFrom<ContentInput>({}, ...STRESS_PRESETS),
         ({ seed, window, offset, branch }, preset) => {
           const options = parseContentOptions({ ...preset, seed });
-          // Slots near the start or the end of a window. The others would only take time.
+          // The slot is near the start of a window, because all blocks before it in its window have to be run first.
           const slot = window * new BlockGenerator(options).windowSlots + offset;
           const busy = new BlockGenerator(options);
           busy.generate(chainBlockOf(slot + 1, branch));

@@ -109,7 +109,7 @@ describe('json-printer', () => {
     );
   });
 
-  test('limit: the list of orders and the output can overflow their memory', () => {
+  test('limit: the list of orders and the output may be larger than their buffers', () => {
     printer.begin();
     const line = pool.lasting.add('0123456789'.repeat(200));
     const list = addList(pool, [line, pool.lasting.add('end')]);
@@ -126,7 +126,7 @@ describe('json-printer', () => {
     expect(printed === expected.join('')).toBe(true);
   });
 
-  test('behavior: the part that was printed last is moved to its position', () => {
+  test('behavior: the part that was printed last can be moved to an earlier position', () => {
     printer.begin();
     printer.string('head|');
     const to = printer.position();

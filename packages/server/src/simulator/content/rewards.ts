@@ -1,6 +1,6 @@
 /**
  * The rewards of a block: for its leader, for voters and stakers after the start of an epoch, and at the end of a window for the stake
- * that refilled the faucet. The balances of accounts that no transaction names have closed forms, so they need no state.
+ * account from which the last transaction took lamports. Formulas give the balances of accounts that no transaction names.
  */
 import { elementAt } from '../../base/element-at.ts';
 import type { Random } from '../../base/random.ts';

@@ -116,7 +116,7 @@ export class TextRegion {
 
   /** Drops all texts of the region. */
   clear(): void {
-    assert(this.#isFixed, 'lasting texts last');
+    assert(this.#isFixed, 'only the region of a transaction is cleared');
     this.#at = this.#start;
   }
 
@@ -166,7 +166,7 @@ export class TextRegion {
 
   #openElsewhere(byteCount: number): number {
     assert(byteCount <= TEXT_BYTES_MAX, 'a text is not longer than the printer takes');
-    assert(!this.#isFixed, 'what one transaction has for itself fits its region');
+    assert(!this.#isFixed, 'the texts of one transaction fit into their region');
     this.#start = this.pool.reserve(GROWTH_BYTES);
     this.#at = this.#start;
     this.#end = this.#start + GROWTH_BYTES;

@@ -11,7 +11,7 @@ function listOff(world: World): number[] {
   const held = new Map<number, number>();
   for (let account = 0; account < world.accountCount; account++) {
     const mint = world.mintOf[account] as number;
-    // Accounts of one transaction are closed in it.
+    // Accounts that exist only during one transaction are closed in it.
     if (mint === NO_ACCOUNT || mint === ID.wrappedCoin || account >= world.scratch) continue;
     held.set(mint, (held.get(mint) ?? 0) + world.amount(account));
   }

@@ -22,7 +22,7 @@ export class WireFaults {
     return subject && this.#faults.take(kind, subject);
   }
 
-  /** Returns the changed body, and whether it is truncated gzip; undefined if the body is not affected. */
+  /** Returns the changes that the faults make to a body and to its transmission, or undefined if there are none. */
   takeBodyFaults(): BodyFaults | undefined {
     const edits: ((body: Buffer) => Buffer)[] = [];
     if (this.take('malformed-json')) edits.push(malform);

@@ -104,7 +104,7 @@ describe('forks by fault', () => {
     expect(ms).toBe(endMs);
   });
 
-  test('behavior: a lagging node sees a fork later, and ends it with the others', () => {
+  test('behavior: a fork of a lagging node replaces the newest blocks that the node has reached', () => {
     const { faults, view } = createView();
     faults.set({ kind: 'lag', bySlots: 20 });
     faults.set({ kind: 'fork', depth: 2 });

@@ -8,7 +8,7 @@ export interface NodeState extends ChainState {
   readonly firstAvailableSlot: number;
 }
 
-// Branches of faults have larger numbers than the branches of the chain's own forks, which are slots.
+// The chain numbers the branches of its own forks by slot. The branches that faults cause have larger numbers.
 const faultBranchFirst = 2 ** 41;
 const stormBranchFirst = 2 ** 42;
 const stormBranchesMax = 1_000;
@@ -37,7 +37,9 @@ export class NodeView {
 
   stateAt(ms = this.#time.nowMs()): NodeState {
     const seenMs = Math.max(0, ms - this.#lagMs);
-    const state = this.#bendFinality(this.#bendBranch(this.#chain.stateAt(seenMs), seenMs));
+    const state = this.#applyFinalityFaults(
+      this.#applyForkFaults(this.#chain.stateAt(seenMs), seenMs),
+    );
     return { ...state, firstAvailableSlot: this.#firstAvailable(state.confirmedSlot) };
   }
 
@@ -53,7 +55,7 @@ export class NodeView {
     return this.lagSlots * this.#chain.options.slotMs;
   }
 
-  #bendBranch(state: ChainState, ms: number): ChainState {
+  #applyForkFaults(state: ChainState, ms: number): ChainState {
     const below = this.#faults.find('fork-below-finality');
     if (below !== undefined) return this.#follow(state, ms, this.#branchBelowFinality(below));
     const forks = this.#forksAt(ms + this.#lagMs).map((fork) => this.#forkBranch(fork));
@@ -108,7 +110,7 @@ export class NodeView {
     if (fault.kind === 'fork') return new SideBranch(this.#chain, shape);
     const lowerBy = numberOf(fault, 'lowerBy');
     const first = Math.max(this.#blocksBelow(head, lowerBy, ancestor), ancestor) + 1;
-    // The head stays low for as many slots as the branch is shorter in blocks, so that a poll can see it.
+    // The gap extends beyond the head, so that the head stays lower for `lowerBy` slots and a poll can see it.
     const gap = { first, last: reached + lowerBy };
     return new SideBranch(this.#chain, { ...shape, gap });
   }
@@ -130,7 +132,7 @@ export class NodeView {
     return at;
   }
 
-  #bendFinality(state: ChainState): ChainState {
+  #applyFinalityFaults(state: ChainState): ChainState {
     const stall = this.#faults.find('finality-stall');
     const regress = this.#faults.find('finality-regress');
     const ahead = this.#faults.find('finality-ahead');

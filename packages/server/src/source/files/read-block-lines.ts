@@ -41,7 +41,7 @@ const slotFirst = {
   head: /^\s*\{\s*"slot"\s*:\s*(?<slot>\d+)\s*,\s*"block"\s*:\s*/,
   tail: /\}$/,
 };
-/** No block ends like this, because its closing brace is in between. */
+/** The tail does not match a `slot` inside the block, because the closing brace of the block would follow it. */
 const blockFirst = {
   head: /^\s*\{\s*"block"\s*:\s*/,
   tail: /\s*,\s*"slot"\s*:\s*(?<slot>\d+)\s*\}$/,

@@ -23,7 +23,7 @@ test('behavior: integers of 16 digits and more become marked text, shorter ones 
   expect(parsed('{"a" : 12345678901234567\n}')).toEqual({ a: '\u007f12345678901234567' });
 });
 
-test('behavior: edge case 1: digits in strings, fractions and exponents are unchanged', () => {
+test('behavior: digits in strings, fractions and exponents are unchanged', () => {
   expect(parsed('["12345678901234567890","\\"12345678901234567890"]')).toEqual([
     '12345678901234567890',
     '"12345678901234567890',
@@ -185,7 +185,7 @@ test('behavior: cut-out transactions are returned unchanged, with their digits a
   });
 });
 
-test('behavior: one text stands for all transactions that are separated only by a comma', () => {
+test('behavior: cut-out transactions that are separated only by a comma are replaced by a single placeholder', () => {
   const one = `{"a":"${long}"}`;
   const text = `{"transactions":[${one},${one}, ${one},{"a":1},${one},${one}]}`;
   expect(parse(text)).toMatchObject({

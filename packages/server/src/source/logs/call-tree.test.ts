@@ -15,7 +15,7 @@ import { at, call, program } from '../testing/raw-block.ts';
 
 const { a, b, c, d } = program;
 
-test('behavior: edge case 10: repeated inner groups are joined, and empty ones are ignored', () => {
+test('behavior: repeated inner groups are joined, and empty ones are ignored', () => {
   const outcome = run({
     top: [call(a), call(a)],
     inner: [
@@ -30,7 +30,7 @@ test('behavior: edge case 10: repeated inner groups are joined, and empty ones a
   expect(degraded(outcome)).toEqual([]);
 });
 
-test('error: edge case 10: a group index that is too high refuses the block', () => {
+test('error: a group index that is too high refuses the block', () => {
   for (const index of [1, -1, 0.5]) {
     expect(() => run({ inner: [[index, [at(2, b)]]], lines: [] })).toThrow(
       expect.objectContaining({
@@ -46,7 +46,7 @@ test('error: edge case 10: a group index that is too high refuses the block', ()
   }
 });
 
-test('behavior: edge case 10: calls may be nested 1 to 9 deep', () => {
+test('behavior: calls may be nested 1 to 9 deep', () => {
   const ids = [b, c, d];
   const heights = [2, 3, 4, 5, 6, 7, 8, 9];
   const inner = heights.map((height) => at(height, ids[height % 3] as string));
@@ -63,7 +63,7 @@ test('behavior: edge case 10: calls may be nested 1 to 9 deep', () => {
   expect(degraded(outcome)).toEqual([]);
 });
 
-test('behavior: edge case 10: heights 2, 3, 4, 2, 3 give 0.0, 0.0.0, 0.0.0.0, 0.1, 0.1.0', () => {
+test('behavior: heights 2, 3, 4, 2, 3 give 0.0, 0.0.0, 0.0.0.0, 0.1, 0.1.0', () => {
   const inner = [at(2, b), at(3, c), at(4, d), at(2, b), at(3, c)];
   const expected = ['0 a', '0.0 b', '0.0.0 c', '0.0.0.0 d', '0.1 b', '0.1.0 c'];
   const lines = frame(a, 1, [
@@ -71,13 +71,13 @@ test('behavior: edge case 10: heights 2, 3, 4, 2, 3 give 0.0, 0.0.0, 0.0.0.0, 0.
     ...frame(b, 2, frame(c, 3)),
   ]);
   expect(calls(run({ inner: [[0, inner]], lines }))).toEqual(expected);
-  // The same addresses follow from the heights alone, after the mark.
+  // The same addresses follow from the heights alone, after the truncation mark.
   expect(calls(run({ inner: [[0, inner]], lines: [truncated] }))).toEqual(
     expected.map((text) => `${text}!`),
   );
 });
 
-test('behavior: edge case 10: a jump of two levels is a contradiction, and is adjusted without the log', () => {
+test('behavior: a height that jumps two levels is a contradiction; the log is ignored and the height is lowered', () => {
   const outcome = run({
     inner: [[0, [at(2, b), at(4, c), at(4, d)]]],
     lines: frame(a, 1, frame(b, 2)),
@@ -91,7 +91,7 @@ test('behavior: edge case 10: a jump of two levels is a contradiction, and is ad
   }
 });
 
-test('limit: edge case 10: calls nested deeper than 64 are a contradiction, and every call is kept', () => {
+test('limit: calls nested deeper than 64 are a contradiction, and every call is kept', () => {
   const heights = Array.from({ length: 69 }, (_, i) => i + 2);
   const outcome = run({
     inner: [[0, heights.map((height) => at(height, b))]],
@@ -112,7 +112,7 @@ test('limit: edge case 10: calls nested deeper than 64 are a contradiction, and 
   expect(degraded(exact)).toEqual([]);
 });
 
-test('behavior: edge case 11: missing heights come from the nesting of the log', () => {
+test('behavior: missing heights come from the nesting of the log', () => {
   const outcome = run({
     top: [call(a), call(c)],
     inner: [
@@ -128,7 +128,7 @@ test('behavior: edge case 11: missing heights come from the nesting of the log',
   expect(outcome.counts.guessedAddresses).toBe(0);
 });
 
-test('behavior: edge case 11: without heights and log, calls are flat and flagged', () => {
+test('behavior: without heights and log, calls are flat and flagged', () => {
   const parts = { inner: [[0, [call(b), call(c), call(d)]]] as const, lines: null };
   const outcome = run(parts, { allowMissing: ['logs'] });
   expect(calls(outcome)).toEqual(['0 a!', '0.0 b!', '0.1 c!', '0.2 d!']);

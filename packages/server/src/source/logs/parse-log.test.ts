@@ -55,7 +55,7 @@ test('default: lines are assigned to the open frame, and calls get units, errors
   expect(outcome.counts).toMatchObject({ degraded: {}, silentCalls: 0, skippedLines: 0 });
 });
 
-test('behavior: edge case 15: line breaks of every kind stay inside log, data and failed texts', () => {
+test('behavior: line breaks of every kind stay inside log, data and failed texts', () => {
   const text = `one\ntwo\rthree\u2028four\u2029 ${success(a)}`;
   const outcome = run({
     lines: [
@@ -80,7 +80,7 @@ test('behavior: edge case 15: line breaks of every kind stay inside log, data an
   expect(isFlagged(outcome)).toBe(false);
 });
 
-test('behavior: edge case 15: texts that imitate invoke, success, consumed or the mark stay texts', () => {
+test('behavior: texts that imitate invoke, success, consumed or the truncation mark stay texts', () => {
   const imitations = [invoke(b, 2), success(a), failed(a, 'x'), consumed(a, 5), truncated];
   const outcome = run({
     lines: frame(a, 1, [
@@ -96,7 +96,7 @@ test('behavior: edge case 15: texts that imitate invoke, success, consumed or th
   expect(outcome.block.logs.slice(5).map((log) => log.kind)).toEqual(Array(4).fill('other'));
 });
 
-test('behavior: edge case 16: the mark at depth 3 flags every open ancestor and all later calls', () => {
+test('behavior: the truncation mark at depth 3 flags every open ancestor and all later calls', () => {
   const outcome = run({
     top: [call(a), call(d)],
     inner: [[0, [at(2, d), at(2, b), at(3, c), at(2, d)]]],
@@ -119,7 +119,7 @@ test('behavior: edge case 16: the mark at depth 3 flags every open ancestor and 
   expect(outcome.counts).toMatchObject({ truncatedLogs: 1, degraded: {}, silentCalls: 0 });
 });
 
-test('behavior: edge case 16: the mark as first line, with lines after it', () => {
+test('behavior: the lines after a truncation mark are ignored, even if the mark is the first line', () => {
   const outcome = run({
     top: [call(a), call(b)],
     lines: [truncated, ...frame(b, 1), 'Program log: x'],
@@ -130,7 +130,7 @@ test('behavior: edge case 16: the mark as first line, with lines after it', () =
   expect(degraded(outcome)).toEqual([]);
 });
 
-test('behavior: edge case 16: after a failure the mark flags only calls that ran', () => {
+test('behavior: after a failure the truncation mark flags only calls that ran', () => {
   const outcome = run({
     top: [call(a), call(b), call(c)],
     lines: [...frame(a, 1), invoke(b, 1), truncated],
@@ -139,7 +139,7 @@ test('behavior: edge case 16: after a failure the mark flags only calls that ran
   expect(calls(outcome)).toEqual(['0 a', '1 b!', '2 c']);
 });
 
-test('behavior: edge case 17: top-level and inner programs without lines are accepted', () => {
+test('behavior: top-level and inner programs without lines are accepted', () => {
   const outcome = run({
     top: [call(program.ed25519), call(a), call(program.computeBudget), call(d)],
     inner: [[1, [at(2, program.ed25519), at(2, b), at(2, program.system)]]],
@@ -159,7 +159,7 @@ test('behavior: edge case 17: top-level and inner programs without lines are acc
   expect(isFlagged(outcome)).toBe(false);
 });
 
-test('behavior: edge case 17: the set of excused programs is configurable and only affects counters', () => {
+test('behavior: the set of excused programs is configurable and only affects counters', () => {
   const parts = { top: [call(program.ed25519), call(a)], lines: frame(a, 1) };
   const excused = run(parts);
   const strict = run(parts, { excusedPrograms: [] });
@@ -167,7 +167,7 @@ test('behavior: edge case 17: the set of excused programs is configurable and on
   expect([excused.counts.silentCalls, strict.counts.silentCalls]).toEqual([0, 1]);
 });
 
-test('behavior: edge case 17: each error raised before an invoke excuses the last call', () => {
+test('behavior: each error that is raised before an invoke explains why the last call has no lines', () => {
   const names = [
     'AccountNotExecutable',
     'CallDepth',
@@ -194,7 +194,7 @@ test('behavior: edge case 17: each error raised before an invoke excuses the las
     expect(calls(top), name).toEqual(['0 a', '1 b!', '2 c']);
     expect(top.counts).toMatchObject({ silentCalls: 0, degraded: {} });
   }
-  // Another error excuses nothing, and these errors do not excuse an earlier call.
+  // A missing line is counted if the error is another one, and if the call is not the last one.
   const other = run({ lines: [], err: { InstructionError: [0, 'InvalidArgument'] } });
   expect(other.counts.silentCalls).toBe(1);
   const earlier = run({
@@ -205,7 +205,7 @@ test('behavior: edge case 17: each error raised before an invoke excuses the las
   expect(earlier.counts.silentCalls).toBe(1);
 });
 
-test('behavior: edge case 18: the first, a middle or the last instruction may fail', () => {
+test('behavior: the first, a middle or the last instruction may fail', () => {
   const programs = [a, b, c];
   for (const index of [0, 1, 2]) {
     const outcome = run({
@@ -230,7 +230,7 @@ test('behavior: edge case 18: the first, a middle or the last instruction may fa
   }
 });
 
-test('behavior: edge case 18: a failing call marks itself and its ancestors', () => {
+test('behavior: a failing call marks itself and its ancestors', () => {
   const outcome = run({
     inner: [[0, [at(2, d), at(2, b), at(3, c)]]],
     lines: [
@@ -248,7 +248,7 @@ test('behavior: edge case 18: a failing call marks itself and its ancestors', ()
   expect(outcome.block.instructions.map((i) => i.error)).toEqual(['deep', null, 'deep', 'deep']);
 });
 
-test('behavior: edge case 18: a transaction that only paid its fee ran nothing and is complete', () => {
+test('behavior: a transaction that only paid its fee ran nothing and is complete', () => {
   for (const lines of [null, []]) {
     const outcome = run({ top: [call(a), call(b)], lines, err: 'ProgramAccountNotFound' });
     expect(calls(outcome)).toEqual(['0 a', '1 b']);
@@ -258,7 +258,7 @@ test('behavior: edge case 18: a transaction that only paid its fee ran nothing a
   }
 });
 
-test('behavior: edge case 18: an error about rent after a full run changes no record', () => {
+test('behavior: an error about rent after a full run changes no record', () => {
   const outcome = run({
     top: [call(a), call(b)],
     lines: [...frame(a, 1, ['Program log: x']), ...frame(b, 1)],
@@ -270,7 +270,7 @@ test('behavior: edge case 18: an error about rent after a full run changes no re
   expect(isFlagged(outcome)).toBe(false);
 });
 
-test('behavior: edge case 19: without logs, calls that ran are flagged and get addresses from their heights', () => {
+test('behavior: without logs, calls that ran are flagged and get addresses from their heights', () => {
   const outcome = run({
     top: [call(a), call(b), call(c)],
     inner: [[0, [at(2, b), at(3, c)]]],
@@ -282,7 +282,7 @@ test('behavior: edge case 19: without logs, calls that ran are flagged and get a
   expect(outcome.counts).toMatchObject({ withoutLog: 1, missingLogs: 0, degraded: {} });
 });
 
-test('behavior: edge case 19: an empty log is incomplete if the programs usually print lines', () => {
+test('behavior: an empty log is incomplete if the programs usually print lines', () => {
   const outcome = run({ inner: [[0, [at(2, b)]]], lines: [] });
   expect(calls(outcome)).toEqual(['0 a!', '0.0 b!']);
   expect(isFlagged(outcome)).toBe(true);
@@ -292,14 +292,14 @@ test('behavior: edge case 19: an empty log is incomplete if the programs usually
   expect(silent.counts.silentCalls).toBe(0);
 });
 
-test('behavior: edge case 19: nested invokes without inner instructions discard the log', () => {
+test('behavior: a log with nested invokes is discarded if inner instructions were not recorded', () => {
   const outcome = run({ inner: null, lines: frame(a, 1, frame(b, 2)) });
   expectDegraded(outcome, 'call-missing', ['0 a!']);
   const flat = run({ inner: null, lines: frame(a, 1, ['Program log: x']) });
   expect(logs(flat)).toEqual(['1 0 a log x']);
 });
 
-test('behavior: edge case 19: lines of 2020 belong to no frame, so they are skipped and counted', () => {
+test('behavior: lines of 2020 belong to no frame, so they are skipped and counted', () => {
   const outcome = run({
     top: [call(a), call(b)],
     lines: [`Call BPF program ${a}`, 'Program log: hello', `BPF program ${a} success`],
@@ -310,7 +310,7 @@ test('behavior: edge case 19: lines of 2020 belong to no frame, so they are skip
   expect(outcome.counts).toMatchObject({ skippedLines: 3, silentCalls: 2, degraded: {} });
 });
 
-test('behavior: edge case 20: a log that contradicts the calls discards only that log', () => {
+test('behavior: a log that contradicts the calls is discarded, and the other logs of the block are kept', () => {
   const inner = [[0, [at(2, b)]]] as const;
   const whole = ['0 a!', '0.0 b!'];
   const cases: readonly (readonly [LogMismatch, readonly string[]])[] = [
@@ -353,13 +353,13 @@ test('behavior: edge case 20: a log that contradicts the calls discards only tha
   }
 });
 
-test('behavior: edge case 20: a missing invoke line is a program without lines', () => {
+test('behavior: a call without an invoke line counts as a call of a program that prints no lines', () => {
   const outcome = run({ inner: [[0, [at(2, b), at(2, c)]]], lines: frame(a, 1, frame(c, 2)) });
   expect(calls(outcome)).toEqual(['0 a', '0.0 b!', '0.1 c']);
   expect(outcome.counts).toMatchObject({ silentCalls: 1, degraded: {} });
 });
 
-test('behavior: edge case 20: a height that contradicts the nesting discards the log', () => {
+test('behavior: a log whose nesting contradicts a height is discarded', () => {
   const outcome = run({
     inner: [[0, [at(2, b), at(2, c)]]],
     lines: frame(a, 1, frame(b, 2, frame(c, 3))),
@@ -367,7 +367,7 @@ test('behavior: edge case 20: a height that contradicts the nesting discards the
   expectDegraded(outcome, 'height-differs', ['0 a!', '0.0 b!', '0.1 c!']);
 });
 
-test('behavior: edge case 20: calls of an instruction that never ran discard the log', () => {
+test('behavior: a log is discarded if an instruction that never ran has inner calls', () => {
   const outcome = run({
     top: [call(a), call(b), call(c)],
     inner: [[1, [at(2, d)]]],

@@ -91,7 +91,7 @@ test('default: a transfer becomes one record of each affected kind', () => {
   });
 });
 
-test('behavior: edge case 1: 2^53+1 and 2^64-1 are kept in every u64, and lamports may be negative', () => {
+test('behavior: 2^53+1 and 2^64-1 are kept in every u64, and lamports may be negative', () => {
   for (const value of [beyondDouble, u64Max, 10n ** 15n, 10n ** 15n - 1n, 0n]) {
     const other = value === 0n ? 1n : value - 1n;
     const token = (amount: bigint) => ({
@@ -132,7 +132,7 @@ test('behavior: edge case 1: 2^53+1 and 2^64-1 are kept in every u64, and lampor
   }
 });
 
-test('behavior: edge case 1: two balances that differ only beyond a double are different', () => {
+test('behavior: two balances that differ only beyond a double are different', () => {
   const { block } = normalizeOne({
     meta: { preBalances: [beyondDouble], postBalances: [beyondDouble - 1n] },
   });
@@ -143,7 +143,7 @@ test('behavior: edge case 1: two balances that differ only beyond a double are d
   expect(same.block.balances).toEqual([]);
 });
 
-test('error: edge case 1: a value that is not a u64 or i64 is refused', () => {
+test('error: a value that is not a u64 or i64 is refused', () => {
   const refused = (meta: RawObject) => refusalOfOne({ meta }).code;
   for (const fee of [u64Max + 1n, -1, 1.5, '5000', '18446744073709551615', true, [], {}]) {
     expect(refused({ fee }), String(fee)).toBe('block-field-invalid');
@@ -167,7 +167,7 @@ test('error: edge case 1: a value that is not a u64 or i64 is refused', () => {
   }
 });
 
-test('behavior: edge case 1: digits in texts, fractions and exponents are unchanged', () => {
+test('behavior: digits in texts, fractions and exponents are unchanged', () => {
   const message = 'Program log: 12345678901234567890 "12345678901234567890": 12345678901234567890';
   const lines = ran(program.a);
   const { block } = normalizeOne({
@@ -192,7 +192,7 @@ test('behavior: edge case 1: digits in texts, fractions and exponents are unchan
   expect(block.tokenBalances[0]).toMatchObject({ preAmount: 1n, preDecimals: 20 });
 });
 
-test('behavior: edge case 2: null, absent and empty optional values are the same', () => {
+test('behavior: null, absent and empty optional values are the same', () => {
   const token = { accountIndex: 0, mint: address(4), uiTokenAmount: { amount: '1', decimals: 2 } };
   const optionals = (value: unknown) => {
     const or = (empty: unknown) => (value === '' ? empty : value);
@@ -248,7 +248,7 @@ test('behavior: edge case 2: null, absent and empty optional values are the same
   expect(block.rewards[0]).toMatchObject({ rewardType: null, commission: null });
 });
 
-test('behavior: edge case 2: unknown keys and names of JavaScript properties are plain data', () => {
+test('behavior: unknown keys and names of JavaScript properties are plain data', () => {
   const odd = '"__proto__":{"err":"X","transactions":[]},"constructor":1,"toString":null,"new":[]';
   const json = toJson(rawBlock([rawTransaction()]))
     .replaceAll('"fee":', `${odd},"fee":`)
@@ -259,7 +259,7 @@ test('behavior: edge case 2: unknown keys and names of JavaScript properties are
   expect(refusal(bare).code).toBe('block-field-invalid');
 });
 
-test('behavior: edge case 3: null, 0, negative and huge times are kept', () => {
+test('behavior: null, 0, negative and huge times are kept', () => {
   for (const blockTime of [null, 0, -1, 2n ** 63n - 1n, -(2n ** 63n)]) {
     const expected = blockTime === null ? null : BigInt(blockTime);
     expect(normalize(rawBlock([], { blockTime })).block.header.timestamp).toBe(expected);
@@ -270,7 +270,7 @@ test('behavior: edge case 3: null, 0, negative and huge times are kept', () => {
   expect(refusal(rawBlock([], { blockTime: 1.5 })).detail).toMatchObject({ field: 'blockTime' });
 });
 
-test('behavior: edge case 3: an unknown height stays null, and slot 0 has height 0 and no parent', () => {
+test('behavior: an unknown height stays null, and slot 0 has height 0 and no parent', () => {
   expect(normalize(rawBlock([], { blockHeight: null })).block.header.height).toBeNull();
   const zero = { parentSlot: 0, blockHeight: null, previousBlockhash: 'anything at all' };
   expect(normalize(rawBlock([], zero), {}, 0 as Slot).block.header).toEqual({
@@ -283,7 +283,7 @@ test('behavior: edge case 3: an unknown height stays null, and slot 0 has height
   });
 });
 
-test('behavior: edge case 3: a hash of 32 ones is an unknown parent', () => {
+test('behavior: a hash of 32 ones is an unknown parent', () => {
   const header = (previousBlockhash: unknown) =>
     normalize(rawBlock([], { previousBlockhash })).block.header;
   expect(header('1'.repeat(32)).parentHash).toBeNull();
@@ -309,7 +309,7 @@ test('error: a parent at or above the slot is refused, except for slot 0', () =>
   }
 });
 
-test('behavior: edge case 7: rewards may have commission 5.0, unknown types, other case and equal keys', () => {
+test('behavior: rewards may have commission 5.0, unknown types, other case and equal keys', () => {
   const reward = (more: RawObject) => ({ pubkey: payer, lamports: 1, postBalance: 1, ...more });
   const rewards = [
     reward({ rewardType: 'Voting', lamports: 9 }),
@@ -343,7 +343,7 @@ test('behavior: edge case 7: rewards may have commission 5.0, unknown types, oth
   }
 });
 
-test('behavior: edge case 14: the same bytes give the same records', () => {
+test('behavior: the same bytes give the same records', () => {
   const raw = rawBlock(
     [rawTransaction({ instructions: [call(program.a)], meta: { logMessages: ran(program.a) } })],
     { rewards: [{ pubkey: payer, lamports: 1, postBalance: 1, rewardType: 'Fee' }] },
@@ -432,7 +432,7 @@ test('error: block-field-missing contains the expected value', () => {
   ]);
 });
 
-test('behavior: I-05: texts are unchanged: NUL, non-BMP characters, line separators, the mark itself', () => {
+test('behavior: I-05: texts are unchanged: NUL, non-BMP characters, line separators, and the character that the parser uses to mark long integers', () => {
   const text = '\u0000 😀 \u2028 \u007f \u007f1234567890123456 é \\u007f';
   const [invoke, success] = ran(program.a);
   const { block } = normalizeOne({
@@ -464,7 +464,7 @@ test('limit: a block that is too large is refused before it is read', () => {
   );
 });
 
-test('limit: edge case 32: a reply nested deeper than 64 is refused, and one of 64 is accepted', () => {
+test('limit: a reply nested deeper than 64 is refused, and one of 64 is accepted', () => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   const json = (depth: number) => toJson(rawBlock([])).replace('{', `{"extra":${nested(depth)},`);
   expect(normalize(json(63)).block.transactions).toEqual([]);
@@ -472,7 +472,7 @@ test('limit: edge case 32: a reply nested deeper than 64 is refused, and one of 
   expect(refusal('['.repeat(1_000_000)).code).toBe('block-too-deep');
 });
 
-test('error: edge case 32: truncated replies and other text are refused', () => {
+test('error: truncated replies and other text are refused', () => {
   const json = toJson(rawBlock([rawTransaction()]));
   for (const text of [
     json.slice(0, 10),

@@ -56,7 +56,7 @@ function expectWhole(block: Block, raw: RawParts): void {
   }
 }
 
-test('property: edge case 21, F-07, I-90: a block with damaged values is refused with a code or accepted completely', () => {
+test('property: F-07, I-90: a block with damaged values is refused with a code or accepted completely', () => {
   let takenCount = 0;
   checkValueDamage((raw) => {
     const outcome = normalizeOrRefuse(toBytes(raw));
@@ -69,7 +69,7 @@ test('property: edge case 21, F-07, I-90: a block with damaged values is refused
   expect(takenCount).toBeLessThan(1_400);
 });
 
-test('property: edge case 21: a damaged log never fails a block and changes only logs, flags and addresses', () => {
+test('property: a damaged log never fails a block and changes only logs, flags and addresses', () => {
   const untouched = normalizeBlock(slot, toBytes(wholeBlock()));
   checkLogEdits((raw) => {
     const outcome = normalizeBlock(slot, toBytes(raw));
@@ -81,11 +81,11 @@ test('property: edge case 21: a damaged log never fails a block and changes only
   }, 1_500);
 });
 
-test('property: edge case 21, F-07: a block with changed bytes is refused with a code or accepted', () => {
+test('property: F-07: a block with changed bytes is refused with a code or accepted', () => {
   checkByteEdits((bytes) => normalizeOrRefuse(bytes), 1_500);
 });
 
-test('property: edge case 32: a reply truncated at any byte is refused as invalid JSON', () => {
+test('property: a reply truncated at any byte is refused as invalid JSON', () => {
   const bytes = toBytes(wholeBlock());
   for (let end = 0; end < bytes.length; end += 7) {
     expect(() => normalizeBlock(slot, bytes.subarray(0, end))).toThrow(
@@ -96,7 +96,7 @@ test('property: edge case 32: a reply truncated at any byte is refused as invali
 
 const file = 'chain-devnet-333688600.jsonl.gz';
 describe.skipIf(!hasRealData(file))('real data, skipped if absent', () => {
-  test('property: edge case 21, F-07: real blocks with changed bytes are refused with a code or accepted', () => {
+  test('property: F-07: real blocks with changed bytes are refused with a code or accepted', () => {
     const blocks = readRealBlocks(file).map(({ bytes }) => bytes);
     fc.assert(
       fc.property(fc.nat(blocks.length - 1), byteEdits, (index, edits) => {

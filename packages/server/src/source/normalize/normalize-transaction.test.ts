@@ -21,7 +21,7 @@ import {
   u64Max,
 } from '../testing/raw-block.ts';
 
-test('behavior: edge case 4: versions may be legacy, absent, 0, 1 and 7', () => {
+test('behavior: versions may be legacy, absent, 0, 1 and 7', () => {
   const lookups = [{ accountKey: address(8), writableIndexes: [1], readonlyIndexes: [] }];
   const withLookups = {
     message: { addressTableLookups: lookups },
@@ -47,7 +47,7 @@ test('behavior: edge case 4: versions may be legacy, absent, 0, 1 and 7', () => 
   }
 });
 
-test('behavior: edge case 5: err may be text, an object, nested text, and contain long integers', () => {
+test('behavior: err may be text, an object, nested text, and contain long integers', () => {
   const errOf = (err: unknown) => normalizeOne({ meta: { err } }).block.transactions[0]?.err;
   expect(errOf(null)).toBeNull();
   expect(errOf('AccountNotFound')).toBe('{"AccountNotFound":null}');
@@ -68,7 +68,7 @@ test('behavior: edge case 5: err may be text, an object, nested text, and contai
   );
 });
 
-test('error: edge case 5: an err that is not an error is refused', () => {
+test('error: an err that is not an error is refused', () => {
   for (const err of [5, true, [], u64Max]) {
     expect(refusalOfOne({ meta: { err } }).detail, String(err)).toMatchObject({
       field: 'meta.err',
@@ -108,7 +108,7 @@ test('error: a quantity written as a text that looks like a marked integer is re
   }
 });
 
-test('behavior: edge case 6: meta may be null only with metaOptional', () => {
+test('behavior: meta may be null only with metaOptional', () => {
   const parts = { instructions: [call(program.a, { accounts: [0] }), call(program.b)], meta: null };
   expect(refusalOfOne(parts).code).toBe('block-meta-missing');
   expect(refusalOfOne(parts).detail).toMatchObject({ slot: 1000, transaction: 0 });
@@ -136,7 +136,7 @@ test('behavior: edge case 6: meta may be null only with metaOptional', () => {
   expect([block.balances, block.tokenBalances, block.logs]).toEqual([[], [], []]);
 });
 
-test('behavior: edge case 6: loaded addresses may have null members, and unresolved lookups are refused', () => {
+test('behavior: loaded addresses may have null members, and unresolved lookups are refused', () => {
   const lookups = (writableIndexes: number[]) => ({
     addressTableLookups: [{ accountKey: address(8), writableIndexes, readonlyIndexes: [] }],
   });
@@ -163,7 +163,7 @@ test('behavior: edge case 6: loaded addresses may have null members, and unresol
 
 const voteParts = { instructions: [call(program.vote, { data: '3' })] };
 
-test('behavior: edge case 8: a block may be empty or have only votes', () => {
+test('behavior: a block may be empty or have only votes', () => {
   const empty = normalize(rawBlock([])).block;
   expect([empty.transactions, empty.instructions, empty.rewards]).toEqual([[], [], []]);
   const votes = normalize(rawBlock([rawTransaction(voteParts), rawTransaction(voteParts)]));
@@ -171,7 +171,7 @@ test('behavior: edge case 8: a block may be empty or have only votes', () => {
   expect(votes.counts.votesDropped).toBe(2);
 });
 
-test('behavior: edge case 8: dropped votes leave gaps in the indexes, and failed votes are votes', () => {
+test('behavior: dropped votes leave gaps in the indexes, and failed votes are votes', () => {
   const failedVote = {
     ...voteParts,
     meta: { err: { InstructionError: [0, { Custom: 1 }] }, logMessages: null },
@@ -195,13 +195,13 @@ test('behavior: edge case 8: dropped votes leave gaps in the indexes, and failed
   expect(kept.counts.votesDropped).toBe(0);
 });
 
-test('behavior: edge case 8: a vote is dropped before its other values are checked', () => {
+test('behavior: a vote is dropped before its other values are checked', () => {
   const broken = rawTransaction({ ...voteParts, signatures: ['not base58'], meta: null });
   expect(normalize(rawBlock([broken])).counts.votesDropped).toBe(1);
   expect(refusal(rawBlock([broken]), { votes: 'keep' }).code).toBe('block-meta-missing');
 });
 
-test('behavior: edge case 8: a transaction is a vote even if the vote program is a loaded address', () => {
+test('behavior: a transaction is a vote even if the vote program is a loaded address', () => {
   const parts = (index: number) => ({
     version: 0,
     instructions: [{ programIdIndex: index, accounts: [], data: '' }],
@@ -219,7 +219,7 @@ test('behavior: edge case 8: a transaction is a vote even if the vote program is
   expect(block.transactions.map((t) => t.transactionIndex)).toEqual([1]);
 });
 
-test('behavior: edge case 9: program and accounts may be loaded addresses of both kinds', () => {
+test('behavior: program and accounts may be loaded addresses of both kinds', () => {
   const loadedAddresses = { writable: [address(30), address(31)], readonly: [address(32)] };
   const n = keys.length;
   const { block } = normalizeOne({
@@ -244,7 +244,7 @@ test('behavior: edge case 9: program and accounts may be loaded addresses of bot
   ]);
 });
 
-test('error: edge case 9: an index past the list and balance lists of different lengths are refused', () => {
+test('error: an index past the list and balance lists of different lengths are refused', () => {
   const n = keys.length;
   const fieldOf = (parts: TransactionParts) => refusalOfOne(parts).detail['field'];
   const instruction = (more: RawObject) => ({ instructions: [call(program.a, more)] });
@@ -265,12 +265,12 @@ test('error: edge case 9: an index past the list and balance lists of different 
   );
 });
 
-test('behavior: edge case 9: balance lists shorter than the key list are accepted', () => {
+test('behavior: balance lists shorter than the key list are accepted', () => {
   const { block } = normalizeOne({ meta: { preBalances: [1], postBalances: [2] } });
   expect(block.balances).toHaveLength(1);
 });
 
-test('behavior: edge case 12: instructions may have 0, 16, 17 and 66 accounts and data of any length', () => {
+test('behavior: instructions may have 0, 16, 17 and 66 accounts and data of any length', () => {
   for (const count of [0, 16, 17, 66]) {
     const accounts = Array.from({ length: count }, (_, i) => i % 2);
     const { block } = normalizeOne({
@@ -293,7 +293,7 @@ test('behavior: edge case 12: instructions may have 0, 16, 17 and 66 accounts an
   }
 });
 
-test('behavior: edge case 13: token balances may have one side, any changed part, or no change', () => {
+test('behavior: token balances may have one side, any changed part, or no change', () => {
   const token = (accountIndex: number, n: number, amount: string, decimals: number) => ({
     accountIndex,
     mint: address(n),
@@ -337,7 +337,7 @@ test('behavior: edge case 13: token balances may have one side, any changed part
   expect(block.balances).toEqual([{ transactionIndex: 0, account: keys[3], pre: 8n, post: 9n }]);
 });
 
-test('error: edge case 13: a token account that is listed twice on one side is refused', () => {
+test('error: a token account that is listed twice on one side is refused', () => {
   const token = { accountIndex: 1, mint: payer, uiTokenAmount: { amount: '1', decimals: 0 } };
   for (const field of ['preTokenBalances', 'postTokenBalances']) {
     const error = refusalOfOne({ meta: { [field]: [token, token] } });

@@ -21,7 +21,7 @@ export function readBalances(reader: BlockReader, input: BalanceInput, balances:
   const pre = reader.array(meta.preBalances, 'meta.preBalances');
   const post = reader.array(meta.postBalances, 'meta.postBalances');
   if (pre.length !== post.length || post.length > keys.length) {
-    const expected = `as many as preBalances, ${pre.length}, and at most one a key, ${keys.length}`;
+    const expected = `${pre.length} values like preBalances, and at most ${keys.length}, one a key`;
     reader.refuse('meta.postBalances', post, expected);
   }
   const first = balances.length;
@@ -127,7 +127,7 @@ function sortSide(
     // It is unknown which of two entries for an account is right.
     const index = sorted[i]?.accountIndex;
     if (index === sorted[i - 1]?.accountIndex) {
-      reader.refuse(fields.list, `account ${index} twice`, 'an account once', i);
+      reader.refuse(fields.list, `account ${index} twice`, 'each account once', i);
     }
   }
   return sorted;

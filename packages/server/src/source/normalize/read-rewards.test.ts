@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Reward } from '../../ledger/block.ts';
 import { address, normalize, rawBlock } from '../testing/raw-block.ts';
 
-/** The order that the interface contract defines. */
+/** The order of rewards in a block (`ledger/block.ts`). */
 function compare(a: Reward, b: Reward): number {
   const key = (r: Reward) => [r.pubKey, r.rewardType ?? ''] as const;
   const [left, right] = [key(a), key(b)];

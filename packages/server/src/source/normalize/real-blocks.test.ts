@@ -158,7 +158,7 @@ for (const file of files) {
       }
     });
 
-    test('behavior: edge case 14: the same bytes twice give the same records', () => {
+    test('behavior: the same bytes twice give the same records', () => {
       const blocks = readRealBlocks(file).slice(0, 20);
       expect(normalizeAll(blocks)).toEqual(normalizeAll(blocks));
     });
@@ -183,7 +183,7 @@ for (const file of files) {
 }
 
 describe.skipIf(!hasRealData('chain-node-3.1.5.jsonl.gz'))('a real node of one validator', () => {
-  test('behavior: its 387 blocks give the same figures as an independent normalizer', () => {
+  test('behavior: 387 blocks give the same figures as an independent normalizer', () => {
     const outcomes = normalizeAll(readRealBlocks('chain-node-3.1.5.jsonl.gz'));
     expect(outcomes).toHaveLength(387);
     expect(sum(outcomes.map(({ block }) => countRecords(block)))).toEqual({

@@ -11,7 +11,7 @@ assert(port !== null, 'the fetch worker runs in a worker thread');
 const posters = new Map<string, HttpPoster>();
 const openRequests = new Map<number, AbortController>();
 
-/** More buffers than open requests. Nearly all replies fit into the smallest size, so that buffers are reused. */
+/** There are more buffers than open requests. Nearly all replies fit into the smallest size, so that buffers are reused. */
 const buffers = new SharedBufferPool({
   countMax: 24,
   bytesMax: 128 << 20,

@@ -64,7 +64,7 @@ export const isFlagged = ({ block }: NormalizedBlock) =>
   block.transactions[0]?.hasDroppedLogMessages;
 export const degraded = ({ counts }: NormalizedBlock) => Object.keys(counts.degraded);
 
-/** A log that contradicts the calls: the calls stay, by their heights, and nothing of the log does. */
+/** Expects that a log that contradicts the calls was discarded: the calls stay, by their heights, and have no values from the log. */
 export function expectDegraded(
   outcome: NormalizedBlock,
   how: LogMismatch,

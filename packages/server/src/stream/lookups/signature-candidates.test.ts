@@ -87,7 +87,7 @@ test('default: the segments that have the signature are candidates', async () =>
   expect(others.filter((found) => found.length === 0).length).toBeGreaterThan(15);
 });
 
-test('behavior: a segment without the place of its index is a candidate, and nothing is fetched for it', async () => {
+test('behavior: a segment whose description lacks the position of its index is a candidate, and nothing is fetched for it', async () => {
   const older = segments.map(({ signatures: _, ...segment }) => segment);
   const requests = await countRequests(async () => {
     expect(await find(absent(1), older)).toHaveLength(segmentCount);

@@ -70,7 +70,7 @@ function Reference({ description }: { readonly description: OpenApi }) {
       </p>
       <h2 id="limits">Limits in effect</h2>
       <Table
-        heads={['Limit', 'Value', 'Of what']}
+        heads={['Limit', 'Value', 'Meaning']}
         rows={limitTexts.map(([name, text]) => [
           <code key="n">{name}</code>,
           formatInteger(description['x-limits'][name] ?? 0),

@@ -9,7 +9,7 @@ import { CountList } from '../activity/count-list.tsx';
 import { workbenchLink } from '../workbench/query-link.ts';
 import { queryInstruction } from '../workbench/sample-queries.ts';
 
-/** The maximum of one request. Instructions of rare programs may not be among them. */
+/** The maximum number of entries of one request. The instructions of rarely used programs may not be among them. */
 const entryCount = 100;
 
 interface ProgramInstructionsProps {

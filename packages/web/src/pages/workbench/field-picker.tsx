@@ -15,7 +15,7 @@ interface FieldPickerProps {
   readonly onChange: (query: JsonObject) => void;
 }
 
-/** The fields of each kind. Kinds that the query selects are expanded. The others can still be included as related records. */
+/** The fields of each kind. All kinds are shown, because records of any kind can be included as related records. */
 export function FieldPicker({ query, onChange }: FieldPickerProps) {
   if (query['fields'] === undefined) {
     return (

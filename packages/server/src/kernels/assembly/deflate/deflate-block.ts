@@ -1,4 +1,4 @@
-// Writes the blocks of a raw deflate stream (RFC 1951) from the sequences of the search. Each block has the shortest of three forms: its
+// Writes the blocks of a raw deflate stream (RFC 1951) from the sequences that the match search found. Each block has the shortest of three forms: its
 // own codes, the fixed codes of the format, or stored text.
 import {
   DISTANCE_CODES, DISTANCE_COUNTS, HEADER_CODES, HEADER_COUNTS, HEADER_RUNS, HUFFMAN, LENGTH_CODES, LENGTH_COUNTS,
@@ -18,7 +18,7 @@ const SYMBOL_COUNT: u32 = 286;
 const FIXED_SYMBOL_COUNT: u32 = 288;
 const DISTANCE_COUNT: u32 = 30;
 const HEADER_COUNT: u32 = 19;
-/** Four literals and the remaining bits fit in a word. The format allows 15. */
+/** The format allows 15. With 14, the codes of four literals and 7 pending bits fit in 64 bits. */
 const SYMBOL_BITS_MAX: u32 = 14;
 const DISTANCE_BITS_MAX: u32 = 15;
 const HEADER_BITS_MAX: u32 = 7;
@@ -39,7 +39,7 @@ let out: usize = 0;
 let pending: u64 = 0;
 let pendingCount: u64 = 0;
 
-/** Of the current block: the used parts of its alphabets, and its header. */
+/** How many symbols of each alphabet the current block uses, and the end of the runs of its header. */
 let symbolsUsed: u32 = 0;
 let distancesUsed: u32 = 0;
 let headersUsed: u32 = 0;

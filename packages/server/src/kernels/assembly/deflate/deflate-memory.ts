@@ -15,7 +15,7 @@ export const SHORT_TEXT_BYTES_MAX: u32 = 24576;
 /** The shortest match of a search. Only the end of a match that exceeds the format's maximum may be shorter. */
 export const MATCH_BYTES_MIN: u32 = 5;
 
-/** The positions by hash. */
+/** The hash table of the match search: earlier positions in the input. */
 export const TABLE: usize = FREE_MEMORY_START;
 const TABLE_BYTES: u32 = 65536;
 

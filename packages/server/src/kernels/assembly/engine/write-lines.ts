@@ -49,7 +49,7 @@ const LINE_START = memory.data<u8>([0x7b, 0x22, 0x68, 0x65, 0x61, 0x64, 0x65, 0x
 const LINE_START_BYTES: u32 = 10;
 
 /**
- * Writes lines, one a block, from the state's block up to `blockEnd`. Answers where the text ends: at the end of the blocks,
+ * Writes lines, one for each block, from the state's block up to `blockEnd`. Returns where the text ends: at the end of the blocks,
  * after the first line that reaches the goal, where the buffer is full, or before a record with a key whose text is not in memory.
  */
 export function writeLines(
@@ -62,7 +62,7 @@ export function writeLines(
   outLimit: usize,
 ): usize {
   loadState(state);
-  // Room for the end of a line is always kept.
+  // Space for the end of a line is always reserved.
   setLimit(outLimit - 16);
   for (; stoppedBlock < blockEnd && out < goal; stoppedBlock++) {
     const block: usize = load<u32>(lines, LINES_BLOCKS) + (stoppedBlock - load<u32>(lines, LINES_FIRST_BLOCK)) * BLOCK_BYTES;
@@ -111,7 +111,7 @@ function beginLine(lines: usize, block: usize, out: usize): usize {
   return copyText(load<u32>(lines, LINES_HEADERS) + from, length, out + LINE_START_BYTES);
 }
 
-/** Whether any byte from first to end is set. */
+/** Returns whether any byte from `first` up to `end` is set. */
 function anySet(flags: usize, first: u32, end: u32): bool {
   let at = flags + first;
   const last = flags + end;
@@ -120,7 +120,7 @@ function anySet(flags: usize, first: u32, end: u32): bool {
   return false;
 }
 
-/** The arrays of one block: for each kind the flagged rows of its transactions, then the rewards. */
+/** Writes the arrays of one block: for each kind the flagged rows of its transactions, then the rewards. */
 function writeArrays(kinds: usize, marks: usize, block: usize, out: usize): usize {
   complete = true;
   for (; stoppedKind < <u32>KIND_COUNT; stoppedKind++) {
@@ -139,7 +139,7 @@ function writeArrays(kinds: usize, marks: usize, block: usize, out: usize): usiz
   return out;
 }
 
-/** Opens the array before its first record; a record is followed by a comma that the end turns into a bracket. */
+/** Opens the array before its first record. A comma follows each record; at the end of the array a bracket replaces the last one. */
 // @ts-ignore: decorator
 @inline
 function openArray(kind: usize, out: usize): usize {

@@ -19,7 +19,7 @@ import { loadInt, loadLong } from './columns';
 import { writeDataText } from './data-texts';
 import { keyStarts, keyTable, keys, limit } from './write-context';
 
-/** No value of fixed size, with the text before it, is longer. */
+/** The maximum length of a value of fixed size with the text before it. */
 const STEP_OUTPUT_MAX: u32 = 128;
 
 /** Whether a record was not completed because the text of a key is not in memory. The host loads the key and writes the record again. */
@@ -158,7 +158,7 @@ function writeLookups(step: usize, transaction: u32, out: usize): usize {
   return out;
 }
 
-/** p0: the signatures, 64 bytes each; p2: where each transaction's start. */
+/** p0: the signatures, 64 bytes each; p2: where those of each transaction start. */
 function writeSignatures(step: usize, transaction: u32, out: usize): usize {
   const starts: usize = load<u32>(step, STEP_P2);
   const end = load<u32>(starts + (transaction << 2), 4);
@@ -175,7 +175,7 @@ function writeSignatures(step: usize, transaction: u32, out: usize): usize {
   return out;
 }
 
-/** Base58 takes at most 11 characters for 8 bytes. p0: the bytes of all rows; p1: where each row's start. */
+/** Base58 takes at most 11 characters for 8 bytes. p0: the bytes of all rows; p1: where those of each row start. */
 function writeData(step: usize, row: u32, out: usize): usize {
   const starts: usize = load<u32>(step, STEP_P1) + (row << 2);
   const start = load<u32>(starts);
@@ -205,7 +205,7 @@ function writeKeys(step: usize, transaction: u32, row: u32, out: usize): usize {
   return out;
 }
 
-/** The bytes between two starts. */
+/** Writes the bytes between two starts. */
 function writeRange(texts: usize, starts: usize, row: u32, out: usize): usize {
   const start = load<u32>(starts + (row << 2));
   const length = load<u32>(starts + (row << 2), 4) - start;
@@ -213,7 +213,7 @@ function writeRange(texts: usize, starts: usize, row: u32, out: usize): usize {
   return copyText(texts + start, length, out);
 }
 
-/** p0: the bytes of all rows; p1: where each row's start; p2: how many bytes are written. */
+/** p0: the bytes of all rows; p1: where those of each row start; p2: how many bytes are written. */
 function writeHex(step: usize, row: u32, out: usize): usize {
   const count = load<u32>(step, STEP_P2);
   const starts: usize = load<u32>(step, STEP_P1) + (row << 2);
@@ -222,7 +222,7 @@ function writeHex(step: usize, row: u32, out: usize): usize {
   const bytes: usize = load<u32>(step, STEP_P0) + start;
   store<u32>(out, 0x00783022);
   out += 3;
-  // Eight bytes to sixteen digits at once; what is too much is overwritten.
+  // Converts eight bytes to sixteen digits at once. Digits beyond the length are overwritten.
   const value = v128.load64_zero(bytes);
   const low = v128.and(value, i8x16.splat(15));
   const high = v128.and(i16x8.shr_u(value, 4), i8x16.splat(15));
@@ -274,14 +274,14 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
     case UINT:
       return writeUint(loadInt(p0, w0, row), out);
     case ULONG: {
-      // p1: null flags, or 0; p2: the bit of this value; p3: the bytes between two rows' flags; w1: in quotes.
+      // p1: null flags, or 0; p2: the bit of this value; p3: the bytes between two rows' flags; w1: whether the value is in quotes.
       const nulls: usize = load<u32>(step, STEP_P1);
       if (nulls != 0 && (load<u8>(nulls + row * load<u32>(step, STEP_P3)) & load<u32>(step, STEP_P2)) != 0) return writeNull(out);
       return writeQuantity(loadLong(p0, w0, row), load<u32>(step, STEP_W1) == 1, out);
     }
     case LONG:
       return writeSigned(<i64>load<u64>(p0 + (row << 3)), load<u32>(step, STEP_W1) == 1, out);
-    // w1: the values from one row to the next.
+    // w1: the number of values from one row to the next.
     case KEY: {
       const base = load<u32>(keyStarts + (transaction << 2));
       return writeKeyId(load<u32>(keys + ((base + loadInt(p0, w0, row * load<u32>(step, STEP_W1))) << 2)), out);
@@ -345,7 +345,7 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
     case TRANSACTION_UINT:
       return writeUint(loadInt(p0, w0, transaction), out);
     case INSTRUCTION_TEXT: {
-      // The address of the instruction that row points to: p2 is where each transaction's instructions start, p3 the texts.
+      // Writes the address of the row's instruction. p2: where the instructions of each transaction start; p3: the texts.
       const instruction = load<u32>(load<u32>(step, STEP_P2) + (transaction << 2)) + loadInt(p0, w0, row);
       return writeRange(load<u32>(step, STEP_P3), load<u32>(step, STEP_P1), instruction, out);
     }
@@ -353,13 +353,13 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
   return out;
 }
 
-/** One record; 0 if it does not fit before the limit, or a key of it is missing. */
+/** Writes one record. Returns the end of the text, or 0 if the record does not fit before the limit or the text of a key is missing. */
 export function writeRecord(steps: usize, stepCount: u32, transaction: u32, row: u32, out: usize): usize {
   if (out + stepCount * STEP_OUTPUT_MAX + 64 > limit) return 0;
   store<u8>(out++, 0x7b);
   const end = steps + stepCount * STEP_BYTES;
   for (let step = steps; step < end; step += STEP_BYTES) {
-    // Texts of variable length check for room themselves, and leave enough for the fixed ones only at the start.
+    // The check above reserves space for values of fixed size. Values of variable length may have used it, so it is checked again.
     if (out + STEP_OUTPUT_MAX > limit) return 0;
     v128.store(out, v128.load(step, STEP_LABEL));
     v128.store(out, v128.load(step, 48), 16);

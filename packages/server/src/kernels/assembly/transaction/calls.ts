@@ -1,4 +1,4 @@
-// The calls of the current transaction: each top-level instruction followed by its inner calls, in execution order (source/call-tree.ts).
+// The calls of the current transaction: each top-level instruction followed by its inner calls, in execution order (source/logs/call-tree.ts).
 // The JSON may list them in any order; they are sorted after all were read.
 import { BASE58_CHARACTERS_MAX } from '../../layout/reading';
 import { BASE58_OUTPUT_SLACK, base58Decode } from '../common/base58-decode';
@@ -15,7 +15,7 @@ const callCountMax: u32 = 4096;
 const groupCountMax: u32 = 256;
 /** The maximum number of accounts of all calls of a transaction. */
 const accountCountMax: u32 = 65536;
-/** No ledger allows deeper nesting (source/call-tree.ts). */
+/** No ledger allows deeper nesting (source/logs/call-tree.ts). */
 const heightMax: u64 = 64;
 
 // A call as it was read, 48 bytes.

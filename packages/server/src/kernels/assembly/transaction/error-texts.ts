@@ -25,8 +25,8 @@ export function placeErrorTexts(base: usize): void {
 
 /** Clears all texts if the memory is nearly full. */
 export function renewErrorTexts(): void {
-  const isRoom = errorTextCount <= textCountMax / 2 && poolEnd - pool <= poolBytes / 2;
-  if (isRoom) return;
+  const hasSpace = errorTextCount <= textCountMax / 2 && poolEnd - pool <= poolBytes / 2;
+  if (hasSpace) return;
   errorTextCount = 0;
   poolEnd = pool;
   memory.fill(slots, 0, slotCount * 4);
@@ -43,7 +43,7 @@ export function errorTextLength(number: u32): u32 {
 /** Returns the number of a text, which is quoted if `isQuoted`, or 0 if there is no space for it. */
 export function errorTextOf(text: usize, length: u32, isQuoted: bool): u32 {
   if (length > textLengthMax - 2 || poolEnd - pool + length + 2 > poolBytes) return 0;
-  // Written at its final position, and kept there if it is new.
+  // The text is written at its final position, and stays there if it is new.
   let end = poolEnd;
   if (isQuoted) store<u8>(end++, 0x22);
   memory.copy(end, text, length);

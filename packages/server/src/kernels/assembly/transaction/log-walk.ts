@@ -1,4 +1,4 @@
-// Matches a transaction's log with its calls, like `source/parse-log.ts`, and appends the log rows. It handles only simple cases and
+// Matches a transaction's log with its calls, like `source/logs/parse-log.ts`, and appends the log rows. It handles only simple cases and
 // returns false for all others, such as a log that contradicts the calls, or a call that printed nothing. A truncated log ends with a mark;
 // the calls after the mark are placed by their heights.
 import { addressLength, startsWithAddress } from './address-table';

@@ -1,7 +1,7 @@
 /**
  * The end of a window: ordinary transactions restore the state in which every window starts. Users end their sessions, the market maker
- * restores pools and markets, and the faucet evens out coins. The last three transactions leave the leader with exactly what its fee
- * reward will complete, and refill the faucet from a stake, which then earns the same amount as a reward.
+ * restores pools and markets, and the faucet evens out coins. After the last three transactions the leader lacks exactly its fee reward,
+ * and the faucet has its first balance again, from a stake account that gets the same amount back as a reward.
  */
 import { rebalance } from '../programs/amm.ts';
 import { withdrawStake } from '../programs/native.ts';
@@ -143,7 +143,7 @@ function settleCoins(scene: Scene, leader: number): boolean {
   scene.beginPlain(world.faucet);
   for (const account of low) {
     const surplus = world.lamportsSinceStart(account);
-    // A surplus below the fee of its return is first raised.
+    // A surplus that is smaller than the fee for returning it is increased first.
     transferLamports(vm, world.faucet, account, surplus < 0 ? -surplus : 2 * PLAIN_FEE);
   }
   return true;

@@ -79,7 +79,7 @@ export class TransactionBuilder {
   /** Marks the keys that are loaded, and returns their tables. Signers and top-level programs must be static keys of the message. */
   #markLoaded(): number[] {
     const machine = this.#machine;
-    // Accounts below the users are the same on every ledger and are in lookup tables.
+    // Accounts with lower ids than the users are the same on every ledger and are in lookup tables.
     const { users } = machine.world;
     for (let key = 1; key < machine.keyCount; key++) {
       const isSigner = ((machine.keyFlags[key] as number) & SIGNER) !== 0;

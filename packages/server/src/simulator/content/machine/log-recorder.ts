@@ -22,7 +22,7 @@ type TextName = 'open' | 'between' | 'close' | 'none' | 'null' | 'mark';
 export class LogRecorder {
   /** False for a transaction whose log was not stored. */
   isStored = true;
-  /** Prints the lines as a JSON array, or `null` if the log was not stored. */
+  /** The orders that print the lines as a JSON array, or `null` if the log was not stored. */
   readonly orders = new Int32Array(ORDER_COUNT_MAX);
   orderCount = 0;
   /** The index of the truncation mark among the lines; equal to the number of lines when the log is complete. */

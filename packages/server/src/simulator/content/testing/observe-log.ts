@@ -119,7 +119,7 @@ function readLines(
   return { errors, units, started, ended, logs };
 }
 
-/** Returns a of `Program ID consumed a of b compute units`. */
+/** Returns `A` of a line `Program ID consumed A of B compute units`. */
 function readUnits(text: string): bigint {
   return BigInt(text.split(' ')[3] as string);
 }

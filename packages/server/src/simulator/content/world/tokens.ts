@@ -42,7 +42,7 @@ export const MARKET_COUNT = MARKETS.length;
 
 const POWERS_OF_TEN: readonly number[] = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-/** The smallest units of one whole token. */
+/** Returns how many of a token's smallest units make one whole token. */
 export function wholeUnits(token: number): number {
   return elementAt(POWERS_OF_TEN, elementAt(DECIMALS, token));
 }

@@ -25,7 +25,7 @@ interface RecordTableProps {
 /** Records of one kind as rows, a column for each field. Only visible rows and columns are in the document. */
 export function RecordTable({ dataset, run, table, version }: RecordTableProps) {
   const rowCount = countRows(run, table);
-  // The first rows decide, and they come with the first batch.
+  // The columns depend on the first rows, which come with the first batch.
   const columns = useMemo(
     () => listColumns(run, table),
     [run, table, version === 0, rowCount === 0],
@@ -36,7 +36,7 @@ export function RecordTable({ dataset, run, table, version }: RecordTableProps) 
     view.left / remPixels.value,
     (view.left + view.width) / remPixels.value,
   );
-  // The list keeps rendered rows until this is another function.
+  // The list reuses rendered rows as long as this is the same function.
   const renderRow = useMemo(
     () => (row: number) => {
       const record = recordAt(run, table, row);
