@@ -11,6 +11,7 @@ import {
   MARK_TOKEN_BALANCE,
   MARK_TRANSACTION,
 } from '../kernels/layout/selection.ts';
+import { sliceOf } from '../segment/indexes/ascending-lists.ts';
 import { DOMAINS } from '../segment/layout/columns.ts';
 import type { GroupEntry } from '../segment/layout/directory.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
@@ -20,7 +21,7 @@ import { type GroupNeeds, needsOf, writeGroupTable } from './group-table.ts';
 import { ItemTable } from './item-table.ts';
 import type { MadeColumn } from './make-column.ts';
 import { spanIn, type TransactionSpan } from './page-set.ts';
-import { type PlannedItem, sliceOf } from './plan-items.ts';
+import type { PlannedItem } from './plan-items.ts';
 
 /** The bit of each array in a transaction's mark; rewards belong to blocks and have none. */
 export const MARK_BITS: Readonly<Record<RecordArray, number>> = {

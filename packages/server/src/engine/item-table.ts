@@ -33,13 +33,14 @@ import {
   SHAPE_NULLABLE,
   SHAPE_STRIDE_SHIFT,
 } from '../kernels/layout/selection.ts';
+import { sliceOf } from '../segment/indexes/ascending-lists.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { PositionColumn } from './filter-table.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { LoadedColumn } from './make-column.ts';
 import { spanIn, type TransactionSpan } from './page-set.ts';
-import { type AddressFilter, isByProgram, type PlannedItem, sliceOf } from './plan-items.ts';
+import { type AddressFilter, isByProgram, type PlannedItem } from './plan-items.ts';
 
 /** The rows of one array in a row group: where each transaction's rows start, their flags, and the bit of the array. */
 export interface RowTable {

@@ -1,5 +1,6 @@
+import { sliceOf } from '../segment/indexes/ascending-lists.ts';
 import { type GroupEntry, pageCountOf } from '../segment/layout/directory.ts';
-import { type PlannedItem, sliceOf } from './plan-items.ts';
+import type { PlannedItem } from './plan-items.ts';
 
 /** Transactions of a segment, counted from its first; the end is not included. */
 export interface TransactionSpan {

@@ -8,9 +8,9 @@ import { type LogKind, RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/prot
 import type { FilterName, RelationName } from '@sluice/protocol/request-table';
 import { assert } from '../base/assert.ts';
 import { decodeBase58 } from '../base/base58.ts';
-import { elementAt } from '../base/element-at.ts';
 import { TARGET_PROGRAM } from '../kernels/layout/selection.ts';
 import type { AddressList, Hex, Item, Selection } from '../query/query.ts';
+import { intersect, unite } from '../segment/indexes/ascending-lists.ts';
 import type { SegmentIndex } from '../segment/indexes/segment-index.ts';
 import { LOG_KIND_CODES } from '../segment/layout/columns.ts';
 import { type AddressTest, filterTest, relationBit } from './filter-table.ts';
@@ -201,50 +201,4 @@ export function limitItems(items: readonly PlannedItem[], only: Uint32Array): Pl
 
 export function isByProgram({ test }: AddressFilter): boolean {
   return test.by === 'target' && test.target === TARGET_PROGRAM;
-}
-
-/** Returns the numbers that both ascending lists have. */
-function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {
-  const common = new Uint32Array(a.length);
-  let [i, j, count] = [0, 0, 0];
-  while (i < a.length && j < b.length) {
-    const difference = (a[i] as number) - (b[j] as number);
-    if (difference === 0) common[count++] = a[i] as number;
-    if (difference <= 0) i++;
-    if (difference >= 0) j++;
-  }
-  return common.subarray(0, count);
-}
-
-/** Returns the numbers that at least one of the ascending lists has, ascending. May return one of the lists itself. */
-export function unite(lists: readonly Uint32Array[]): Uint32Array {
-  if (lists.length === 1) return elementAt(lists, 0);
-  const all = new Uint32Array(lists.reduce((sum, list) => sum + list.length, 0));
-  let at = 0;
-  for (const list of lists) {
-    all.set(list, at);
-    at += list.length;
-  }
-  all.sort();
-  let count = 0;
-  for (let i = 0; i < all.length; i++) {
-    if (count === 0 || all[i] !== all[count - 1]) all[count++] = all[i] as number;
-  }
-  return all.subarray(0, count);
-}
-
-/** Returns the range of an ascending list whose numbers are in [start, end), as positions in the list. */
-export function sliceOf(list: Uint32Array, start: number, end: number): [from: number, to: number] {
-  return [lowerBound(list, start), lowerBound(list, end)];
-}
-
-function lowerBound(list: Uint32Array, value: number): number {
-  let low = 0;
-  let high = list.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((list[middle] as number) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -8,11 +8,11 @@
 import { elementAt } from '../../base/element-at.ts';
 import type { Steps } from '../../base/time-slices.ts';
 import { valueOfKey } from '../../base/value-of-key.ts';
+import { sliceOf } from '../../segment/indexes/ascending-lists.ts';
 import type { ClassTable } from '../../segment/indexes/index-builder.ts';
 import type { SegmentIndex } from '../../segment/indexes/segment-index.ts';
 import { PART } from '../../segment/layout/directory.ts';
 import type { EngineSegment } from '../engine-segment.ts';
-import { sliceOf } from '../plan-items.ts';
 import type { BlockRange } from '../segment-run.ts';
 import { prefixBytesMax } from './prefix-lengths.ts';
 import { readKeyTexts } from './read-key-texts.ts';

@@ -1,10 +1,11 @@
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { Selection } from '../../query/query.ts';
+import { sliceOf, unite } from '../../segment/indexes/ascending-lists.ts';
 import { SECTIONS } from '../../segment/layout/columns.ts';
 import { type GroupEntry, pageCountOf } from '../../segment/layout/directory.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import { selectableArrays } from '../group-table.ts';
-import { type PlannedItem, planItems, sliceOf, unite } from '../plan-items.ts';
+import { type PlannedItem, planItems } from '../plan-items.ts';
 import type { BlockRange } from '../segment-run.ts';
 import { TransactionPlaces } from './transaction-places.ts';
 

@@ -1,5 +1,5 @@
+import { sliceOf } from '../../segment/indexes/ascending-lists.ts';
 import type { EngineSegment } from '../engine-segment.ts';
-import { sliceOf } from '../plan-items.ts';
 import { TransactionPlaces } from './transaction-places.ts';
 
 /** The position of a transaction: its slot, and how many stored transactions of the block come before it. */

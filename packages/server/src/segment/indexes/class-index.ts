@@ -7,6 +7,7 @@
  * followed by amounts, which would create a class for nearly every instruction.
  */
 import { growTo } from '../encoding/growable.ts';
+import { unite } from './ascending-lists.ts';
 
 export interface InstructionClass {
   /** Dictionary id of the program. */
@@ -92,10 +93,10 @@ class ProgramClasses {
       for (const own of before) {
         const joined = this.classOf(own);
         joined.instructionCount += own.instructionCount;
-        joined.transactions = unite(
+        joined.transactions = unite([
           joined.transactions.subarray(0, joined.transactionCount),
           own.transactions.subarray(0, own.transactionCount),
-        );
+        ]);
         joined.transactionCount = joined.transactions.length;
       }
     }
@@ -150,20 +151,6 @@ function prefixOf({ low, high, length }: OpenClass): Uint8Array {
   view.setUint32(0, low, true);
   view.setUint32(4, high, true);
   return bytes.subarray(0, length);
-}
-
-/** Merges two ascending lists without duplicates. */
-function unite(a: Uint32Array, b: Uint32Array): Uint32Array {
-  const all = new Uint32Array(a.length + b.length);
-  let [i, j, count] = [0, 0, 0];
-  while (i < a.length || j < b.length) {
-    const left = a[i] ?? Infinity;
-    const right = b[j] ?? Infinity;
-    all[count++] = Math.min(left, right);
-    if (left <= right) i++;
-    if (right <= left) j++;
-  }
-  return all.slice(0, count);
 }
 
 /** Returns whether instructions of the class can start with the bytes. */

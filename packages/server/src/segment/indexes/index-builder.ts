@@ -6,6 +6,7 @@ import { VarintWriter } from '../encoding/varint.ts';
 import { type DictionaryBuilder, hashWords } from '../layout/dictionary.ts';
 import { busiestAccountsMax } from '../layout/limits.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
+import { lowerBound } from './ascending-lists.ts';
 import { ClassIndexBuilder, type ClassKey, type InstructionClass } from './class-index.ts';
 import { buildHashIndex, type HashIndex } from './hash-index.ts';
 import { PostingsBuilder } from './postings.ts';
@@ -264,17 +265,6 @@ export function openClassTable(columns: ClassColumns): ClassTable {
       return readDistances(list, elementAt(transactionCounts, i));
     },
   };
-}
-
-/** Returns how many values of an ascending list are smaller. */
-function lowerBound(list: Uint32Array, value: number): number {
-  let [low, high] = [0, list.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((list[middle] as number) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function readDistances(bytes: Uint8Array, count: number): Uint32Array {

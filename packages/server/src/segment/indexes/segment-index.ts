@@ -194,11 +194,10 @@ export function hashSignature(signature: Uint8Array): number {
   return hashWords(new Uint32Array(signature.slice().buffer), 0, signature.length / 4);
 }
 
-/** Pages may be views of reused memory, so cached pages are copied. */
+/** A page may be a view of memory that is reused or belongs to a whole segment. Such a page is copied before it is cached. */
 function ownCopy(page: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(page);
-  discard(page);
-  return copy;
+  const isWholeBuffer = page.buffer.byteLength === page.byteLength;
+  return isWholeBuffer ? page : new Uint8Array(page);
 }
 
 function scanPostings(bytes: Uint8Array): PostingsPage {
