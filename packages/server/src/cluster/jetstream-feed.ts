@@ -167,7 +167,8 @@ export class JetStreamFeed implements Feed {
       const stop = () => messages.stop();
       signal.addEventListener('abort', stop, { once: true });
       try {
-        if (signal.aborted) return;
+        // The iterator runs what `stop` queues. Without an iteration `close` would never resolve.
+        if (signal.aborted) stop();
         for await (const { seq, data } of messages) {
           if (seq < next) continue;
           if (seq > next) throw new CodedError('feed-gap', { wanted: next, first: seq });
