@@ -1,4 +1,4 @@
-/** Checks the examples in ops/cluster. Containers cannot be started here, so the files are checked and run as processes. */
+/** Checks the examples in ops. Containers cannot be started here, so the files are checked and run as processes. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { afterAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
+import { ServiceProcess } from '../service/service-process.ts';
 import { type Child, findFreePorts, findProgram, startChild, waitUntil } from './services/child.ts';
 import { untilHealthy } from './services/start-nats.ts';
 import { type S3Server, useS3 } from './services/start-s3.ts';
@@ -16,6 +17,8 @@ interface ComposeService {
   readonly image: string;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  readonly entrypoint?: readonly string[];
+  readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
   readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
 }
@@ -50,6 +53,7 @@ interface Resource {
 }
 
 const ops = fileURLToPath(new URL('../../ops/cluster', import.meta.url));
+const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8');
 const command = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));
 const read = (name: string) => readFileSync(join(ops, name), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-examples-'));
@@ -85,7 +89,8 @@ test('default: the compose file gives every process the variables and files that
     expect.arrayContaining(['writer-1', 'writer-2', 'reader-1', 'reader-2', 'reader-3']),
   );
   for (const [, { environment = {}, command: args = [], volumes = [] }] of sluices) {
-    for (const name of [...variables, ...secrets]) expect(environment).toHaveProperty(name);
+    // Each variable of the configuration is set, and no other, which nothing would read.
+    expect(Object.keys(environment).sort()).toEqual([...variables, ...secrets].sort());
     expect(args).toEqual(['serve', '--config', '/etc/sluice.yaml']);
     expect(volumes).toContain('./sluice.yaml:/etc/sluice.yaml:ro');
   }
@@ -102,19 +107,82 @@ test('default: the compose file gives every process the variables and files that
   }
 });
 
+test('default: the addresses, names and keys of the compose file fit together', () => {
+  const { services } = compose;
+  const { listen, store, feed } = parse(read('sluice.yaml')) as {
+    listen: { port: number };
+    store: { bucket: string };
+    feed: { servers: string[] };
+  };
+  const roles = sluices.map(([, { environment }]) => environment?.['SLUICE_ROLE']);
+  expect(roles).toEqual(['write', 'write', 'read', 'read', 'read']);
+  const nats = Object.entries(services).filter(([, { image }]) => image.startsWith('nats:'));
+  expect(feed.servers).toEqual(nats.map(([name]) => `nats://${name}:4222`));
+  for (const name of nats.map(([name]) => name)) {
+    expect(read('nats.conf')).toContain(`nats://${name}:6222`);
+    expect(services[name]?.environment).toEqual({ NATS_NAME: name });
+  }
+  for (const [, { environment = {} }] of sluices) {
+    const endpoint = new URL(environment['S3_ENDPOINT'] ?? '');
+    expect(endpoint.host).toBe('minio:9000');
+    const { MINIO_ROOT_USER, MINIO_ROOT_PASSWORD } = services['minio']?.environment ?? {};
+    expect(secrets.map((name) => environment[name])).toEqual([
+      MINIO_ROOT_USER,
+      MINIO_ROOT_PASSWORD,
+    ]);
+  }
+  expect(services['bucket']?.entrypoint?.at(-1)).toContain(`mc mb -p m/${store.bucket}`);
+  const targets = services['balancer']?.command?.filter((arg) => arg.startsWith('reader-'));
+  expect(targets).toEqual(
+    ['reader-1', 'reader-2', 'reader-3'].map((one) => `${one}:${listen.port}`),
+  );
+});
+
+test('default: the options and variables of the compose file for one machine start a service', async () => {
+  const file = fileURLToPath(new URL('../../ops/compose.yaml', import.meta.url));
+  const { services } = parse(readFileSync(file, 'utf8')) as typeof compose;
+  const { command: args = [], environment = {}, ports } = services['sluice'] as ComposeService;
+  const given = args.map((arg) =>
+    arg.replace(/\$\{RPC:\?.*\}/, 'http://127.0.0.1:1').replace(/\$\{KEEP:-(.*)\}/, '$1'),
+  );
+  expect(given.join(' ')).not.toContain('$');
+  const [name, ...options] = given;
+  expect(name).toBe('serve');
+  const service = await ServiceProcess.startServe(
+    [...options, '--data', join(folder, 'one')],
+    environment,
+  );
+  closers.push(() => service.end('SIGKILL'));
+  const statuses = await (await fetch(`${service.url}/datasets/mainnet/status`)).json();
+  expect(statuses).toMatchObject({ dataset: 'mainnet' });
+  const port = /^ENV .*\bPORT=(\d+)/m.exec(dockerfile)?.[1];
+  expect(ports).toEqual([`127.0.0.1:${port}:${port}`]);
+  // The operator's listener has the next port by default. Prometheus and the health check of the image use it.
+  const prometheus = readFileSync(join(ops, '../prometheus/prometheus.yml'), 'utf8');
+  expect(prometheus).toContain(`127.0.0.1:${Number(port) + 1}`);
+  const { listen, admin } = parse(read('sluice.yaml')) as {
+    listen: { port: number };
+    admin: { port: number };
+  };
+  expect([listen.port, admin.port]).toEqual([Number(port), Number(port) + 1]);
+});
+
 test('default: the Kubernetes example gives every process the variables and files that its configuration needs', () => {
   const { listen, admin, data } = parse(read('sluice.yaml')) as {
     listen: { port: number };
     admin: { port: number };
     data: string;
   };
-  expect(deployments).toHaveLength(2);
+  const roles = deployments.map(({ spec }) =>
+    spec.template?.spec.containers[0].env.find(({ name }) => name === 'SLUICE_ROLE'),
+  );
+  expect(roles.map((role) => role?.value)).toEqual(['write', 'read']);
   for (const { spec } of deployments) {
     const { metadata, spec: pod } = spec.template as NonNullable<typeof spec.template>;
     const [container] = pod.containers;
     const { env, envFrom, args, volumeMounts } = container;
     const given = Object.fromEntries(env.map(({ name, value }) => [name, value]));
-    for (const name of variables) expect(given).toHaveProperty(name);
+    expect(Object.keys(given).sort()).toEqual([...variables].sort());
     expect(envFrom).toEqual([{ secretRef: { name: 'sluice-store' } }]);
     expect(checkConfig(given)).toContain('is valid: 1 dataset listed');
     expect(spec.selector).toEqual({ matchLabels: metadata.labels });
@@ -125,6 +193,7 @@ test('default: the Kubernetes example gives every process the variables and file
     for (const { name } of volumeMounts) expect(volumes).toContain(name);
     for (const probe of [container.livenessProbe, container.readinessProbe])
       if (probe !== undefined) expect(probe.httpGet.port).toBe(admin.port);
+    expect(['/health', '/ready']).toContain(container.livenessProbe.httpGet.path);
     for (const { containerPort } of container.ports ?? []) expect(containerPort).toBe(listen.port);
   }
   const service = resources.find(({ kind }) => kind === 'Service');
@@ -160,7 +229,8 @@ test('behavior: the files of the example run as processes: a reader serves what 
   }).catch((error: Error) => {
     throw new Error(`${error.message}\n${children.map((child) => child.output()).join('\n---\n')}`);
   });
-  expect((await fetch(`http://127.0.0.1:${adminPort}/ready`)).status).toBe(200);
+  for (const path of ['ready', 'health'])
+    expect((await fetch(`http://127.0.0.1:${adminPort}/${path}`)).status).toBe(200);
 });
 
 const children: Child[] = [];

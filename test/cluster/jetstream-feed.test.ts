@@ -57,6 +57,16 @@ test('default: messages are read in order from any sequence, also while they arr
   expect(await reader.readLastSequence()).toBe(7);
 });
 
+test('behavior: a read that is aborted before its first message ends', async () => {
+  const feed = await open('abort');
+  await feed.publish(text('m0'), 0);
+  const stop = new AbortController();
+  // The abort comes while the consumer is being created, as for a process that gets the lease at that moment.
+  const first = feed.read(1, stop.signal).next();
+  stop.abort();
+  expect(await first).toMatchObject({ done: true });
+}, 60_000);
+
 test('error: feed-fenced: of concurrent writers exactly one succeeds, and a stale one never', async () => {
   const [one, two] = [await open('fence'), await open('fence')];
   // The same holds for an empty stream.

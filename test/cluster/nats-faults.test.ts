@@ -1,4 +1,4 @@
-/** A writer and a reader while servers of the feed are stopped, without a quorum, and with a full stream. */
+/** A writer and a reader while servers of the feed are stopped, without a quorum, with a full stream, and with retention. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -161,4 +161,30 @@ test('limit: a stream that fills while nothing can be sealed raises an alarm, an
   await untilAlarm(full, 'feed-full', false);
   await full.close();
   await large.close();
+});
+
+test('behavior: retention removes segments from the bucket for all processes', async () => {
+  const ended = await startSimulatedNode(
+    {
+      paused: true,
+      chain: { seed: 9, startSlot: 160, slotMs: 400, skipRate: 0, forkRate: 0 },
+      content: { transactionsPerBlock: 1 },
+    },
+    { clock: systemClock },
+  );
+  // Segments have 32 blocks, and the newest blocks are not final.
+  const options = { rpcUrl: ended.rpcUrl, dataset: { name: 'kept', keep: 64 } };
+  const both = await start('kept-writer', 'both', options);
+  const other = await start('kept-reader', 'read', options);
+  for (const member of [both, other]) {
+    await member.untilHead(150);
+    await waitUntil(`${member.name} has removed segments`, async () => {
+      const response = await fetch(`${member.url}/metadata`);
+      return ((await response.json()) as { start_block: number }).start_block >= 32;
+    });
+    const { status, text } = await ask(member, { fromBlock: 0, toBlock: 10 });
+    expect([status, text]).toEqual([400, expect.stringContaining('range-unavailable')]);
+  }
+  await Promise.all([both.close(), other.close()]);
+  await ended.close();
 });

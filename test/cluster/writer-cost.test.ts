@@ -1,16 +1,32 @@
-/** What readers cost the writer of a cluster: the processor time of its process for each block. */
+/**
+ * Measures whether readers cost the writer of a cluster anything. The phases alternate within one run: without readers, with three,
+ * and without readers while an unrelated process keeps a core busy. The readers run all the time; SIGSTOP suspends them in the
+ * phases without readers.
+ *
+ * The counts of messages, requests and bytes do not depend on the load of the machine, so they are compared. Processor time does:
+ * processes on other cores use the same caches. It is printed; the third phase shows how much of the difference any load causes.
+ *
+ * WRITER_ROUNDS is the number of rounds of all phases, WRITER_BLOCKS the number of blocks of a phase.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
+import { type Child, startChild } from './services/child.ts';
+import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
 import { ClusterMember } from './services/member.ts';
-import { startNats } from './services/start-nats.ts';
+import { type NatsCluster, readTraffic, startNats } from './services/start-nats.ts';
 import { useS3 } from './services/start-s3.ts';
 
-/** Blocks over which the processor time of the writer is measured. */
-const writerBlockCount = 60;
+const phases = ['no readers', 'three readers', 'no readers, a busy core'] as const;
+type Phase = (typeof phases)[number];
+const roundCount = Number(process.env['WRITER_ROUNDS'] ?? 2);
+const blockCount = Number(process.env['WRITER_BLOCKS'] ?? 40);
+/** A cost for each reader would multiply a count. Commits that share a message, and segments at the edges of a phase, change it less. */
+const shareMax = 1.5;
+const startSlot = 100;
 
 /** Processor time that a process has used, in milliseconds. Linux counts it in hundredths of a second. */
 function cpuMsOf(pid: number): number {
@@ -18,44 +34,141 @@ function cpuMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-test('behavior: the processor time of the writer for a block does not grow with the number of readers', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-writer-'));
-  const [s3, nats] = await Promise.all([useS3(), startNats(folder, 3)]);
+/** Bytes that a process has read and written, from and to files and connections, and the system calls for it. */
+function ioOf(pid: number): { readBytes: number; writtenBytes: number; calls: number } {
+  const text = readFileSync(`/proc/${pid}/io`, 'utf8');
+  const value = (name: string) => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(text)?.[1]);
+  return {
+    readBytes: value('rchar'),
+    writtenBytes: value('wchar'),
+    calls: value('syscr') + value('syscw'),
+  };
+}
+
+/** What the writer has done since its start. */
+interface Counts {
+  readonly blocks: number;
+  readonly cpuMs: number;
+  readonly [name: string]: number;
+}
+
+const compared = [
+  'messages to NATS',
+  'bytes to NATS',
+  'messages from NATS',
+  'bytes from NATS',
+  'requests to S3',
+  'bytes to S3',
+  'bytes written',
+] as const;
+
+function subtract(after: Counts, before: Counts): Counts {
+  const entries = Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)]);
+  return Object.fromEntries(entries) as Counts;
+}
+
+function sum(all: readonly Counts[]): Counts {
+  const zero = all.map((one) => Object.fromEntries(Object.keys(one).map((name) => [name, 0])))[0];
+  return all.reduce((total, one) => {
+    const entries = Object.entries(one).map(([name, value]) => [name, value + (total[name] ?? 0)]);
+    return Object.fromEntries(entries) as Counts;
+  }, zero as Counts);
+}
+
+function printTable(measured: ReadonlyMap<Phase, readonly Counts[]>): void {
+  for (const phase of phases) {
+    const rounds = measured.get(phase) ?? [];
+    const total = sum(rounds);
+    const perBlock = (name: string) => `${((total[name] ?? 0) / total.blocks).toFixed(1)} ${name}`;
+    const cpu = rounds.map(({ cpuMs, blocks }) => (cpuMs / blocks).toFixed(1)).join(', ');
+    const counts = [...compared, 'bytes read', 'calls'].map(perBlock).join(', ');
+    process.stdout.write(
+      `the writer with ${phase}, per block of ${total.blocks}: ${counts}, ${cpu} ms of processor time\n`,
+    );
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-writer-'));
+const closers: (() => Promise<unknown>)[] = [];
+let nats: NatsCluster;
+let proxy: FaultProxy;
+let spinner: Child;
+let writer: ClusterMember;
+let readers: ClusterMember[] = [];
+
+beforeAll(async () => {
+  const [s3, cluster] = await Promise.all([useS3(), startNats(folder, 3)]);
+  nats = cluster;
+  closers.push(() => cluster.stop());
+  proxy = await startFaultProxy(s3.port);
+  closers.push(() => proxy.stop());
   const node = await startSimulatedNode(
     {
-      chain: { seed: 4, startSlot: 100, slotMs: 200, skipRate: 0, forkRate: 0 },
+      chain: { seed: 4, startSlot, slotMs: 150, skipRate: 0, forkRate: 0 },
       content: { transactionsPerBlock: 20 },
     },
     { clock: systemClock },
   );
-  const members: ClusterMember[] = [];
-  const start = async (name: string, role: 'write' | 'read') => {
-    const shared = { folder, rpcUrl: node.rpcUrl, s3, nats, dataset: { name: 'live' } };
-    const member = await ClusterMember.start({ name, role, ...shared });
-    members.push(member);
-    await member.untilHead(80);
+  closers.push(() => node.close());
+  spinner = startChild(process.execPath, ['-e', 'for (;;);']);
+  spinner.process.kill('SIGSTOP');
+  closers.push(() => spinner.stop('SIGKILL'));
+  const start = async (name: string, role: 'write' | 'read', port: number) => {
+    const shared = { folder, rpcUrl: node.rpcUrl, nats, store: { segmentBlockCount: 8 } };
+    const member = await ClusterMember.start({ name, role, s3: { ...s3, port }, ...shared });
+    closers.push(() => member.close());
     return member;
   };
-  try {
-    const writer = await start('live-writer', 'write');
-    const perBlock: number[] = [];
-    for (const readerCount of [0, 1, 3]) {
-      while (members.length < readerCount + 1) await start(`live-reader-${members.length}`, 'read');
-      const [firstHead, firstMs] = [(await writer.readHead()) ?? 0, cpuMsOf(writer.pid)];
-      await writer.untilHead(firstHead + writerBlockCount);
-      const blocks = ((await writer.readHead()) ?? 0) - firstHead;
-      perBlock.push((cpuMsOf(writer.pid) - firstMs) / blocks);
-      process.stdout.write(
-        `the writer with ${readerCount} readers: ${perBlock.at(-1)?.toFixed(1)} ms of processor time a block\n`,
-      );
-    }
-    // The figures vary by half on a busy machine; a cost for each reader would be larger with three.
-    const [none = 0, one = 0, three = 0] = perBlock;
-    expect(three).toBeLessThan(((none + one) / 2) * 2 + 1);
-  } finally {
-    await Promise.all(members.map((member) => member.close()));
-    await node.close();
-    await nats.stop();
-    rmSync(folder, { recursive: true, force: true });
+  writer = await start('writer', 'write', Number(new URL(proxy.url).port));
+  const names = ['one', 'two', 'three'];
+  readers = await Promise.all(names.map((name) => start(name, 'read', s3.port)));
+  for (const member of [writer, ...readers]) await member.untilHead(startSlot - 20);
+});
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function count(): Promise<Counts> {
+  const ports = writer.natsRelays.flatMap((relay) => relay.clientPorts);
+  const traffic = await readTraffic(nats, ports);
+  const { readBytes, writtenBytes, calls } = ioOf(writer.pid);
+  return {
+    blocks: (await writer.readHead()) ?? 0,
+    cpuMs: cpuMsOf(writer.pid),
+    'messages to NATS': traffic.sentMessages,
+    'bytes to NATS': traffic.sentBytes,
+    'messages from NATS': traffic.receivedMessages,
+    'bytes from NATS': traffic.receivedBytes,
+    'requests to S3': proxy.requests,
+    'bytes to S3': proxy.sentBytes,
+    'bytes written': writtenBytes,
+    'bytes read': readBytes,
+    calls,
+  };
+}
+
+async function measure(phase: Phase): Promise<Counts> {
+  const hasReaders = phase === 'three readers';
+  for (const reader of readers) reader.signal(hasReaders ? 'SIGCONT' : 'SIGSTOP');
+  spinner.process.kill(phase === 'no readers, a busy core' ? 'SIGCONT' : 'SIGSTOP');
+  const head = (await writer.readHead()) ?? 0;
+  // A reader that was suspended catches up first.
+  if (hasReaders) for (const reader of readers) await reader.untilHead(head);
+  const before = await count();
+  await writer.untilHead(before.blocks + blockCount);
+  return subtract(await count(), before);
+}
+
+test('behavior: the messages, requests and bytes of the writer for a block do not depend on readers', async () => {
+  const measured = new Map<Phase, Counts[]>(phases.map((phase) => [phase, []]));
+  for (let round = 0; round < roundCount; round++)
+    for (const phase of phases) measured.get(phase)?.push(await measure(phase));
+  printTable(measured);
+  const [none, three] = phases.map((phase) => sum(measured.get(phase) ?? [])) as [Counts, Counts];
+  for (const name of compared) {
+    const perBlock = (counts: Counts) => (counts[name] ?? 0) / counts.blocks;
+    expect(perBlock(none), name).toBeGreaterThan(0);
+    expect(perBlock(three), name).toBeLessThan(perBlock(none) * shareMax);
   }
 });

@@ -24,7 +24,10 @@ export interface FaultProxy {
   /** The delay of every response. */
   delayMs: number;
   requests: number;
+  /** The bytes of the bodies of responses. */
   bodyBytes: number;
+  /** The bytes of the bodies of requests that were forwarded. */
+  sentBytes: number;
   /** How many requests were in progress at the same time, on average over the time in which at least one was. */
   readonly concurrency: number;
   /** Begins to count requests, bytes and concurrency again. No request may be in progress. */
@@ -116,6 +119,9 @@ export async function startFaultProxy(targetPort: number, seed = 1): Promise<Fau
       },
     );
     forwarded.on('error', () => outgoing.destroy());
+    incoming.on('data', (chunk: Buffer) => {
+      proxy.sentBytes += chunk.length;
+    });
     incoming.pipe(forwarded);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -129,11 +135,12 @@ export async function startFaultProxy(targetPort: number, seed = 1): Promise<Fau
     delayMs: 0,
     requests: 0,
     bodyBytes: 0,
+    sentBytes: 0,
     get concurrency() {
       return meter.mean;
     },
     restartCount: () => {
-      Object.assign(proxy, { requests: 0, bodyBytes: 0 });
+      Object.assign(proxy, { requests: 0, bodyBytes: 0, sentBytes: 0 });
       meter = new ConcurrencyMeter();
     },
     stop: async () => {

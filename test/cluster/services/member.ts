@@ -18,7 +18,7 @@ export interface MemberOptions {
   readonly nats: NatsCluster | undefined;
   readonly store?: object;
   readonly feed?: object;
-  readonly dataset?: { readonly name?: string };
+  readonly dataset?: { readonly name?: string; readonly keep?: number };
 }
 
 /** A `sluice serve` process behind its own relays, which is restarted whenever it ends. */

@@ -3,6 +3,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** A TCP relay that can disconnect a process from a server. */
 export interface Relay {
   readonly port: number;
+  /** The local ports of the connections to the server. */
+  readonly clientPorts: readonly number[];
   isCut: boolean;
   cut(): void;
   heal(): void;
@@ -12,10 +14,13 @@ export interface Relay {
 /** New connections go to the port that `target` returns. */
 export async function startRelay(target: () => number): Promise<Relay> {
   const sockets = new Set<Socket>();
+  const behinds = new Set<Socket>();
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     if (relay.isCut) return void socket.destroy();
     const behind = connect(target(), '127.0.0.1');
+    behinds.add(behind);
+    behind.on('close', () => behinds.delete(behind));
     behind.on('error', () => socket.destroy());
     for (const one of [socket, behind]) {
       sockets.add(one);
@@ -34,6 +39,9 @@ export async function startRelay(target: () => number): Promise<Relay> {
   };
   const relay: Relay = {
     port: (server.address() as AddressInfo).port,
+    get clientPorts() {
+      return [...behinds].map(({ localPort = 0 }) => localPort);
+    },
     isCut: false,
     cut: () => {
       relay.isCut = true;

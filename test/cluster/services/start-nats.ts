@@ -6,7 +6,17 @@ import { type Child, findFreePorts, findProgram, startChild, waitUntil } from '.
 export interface NatsCluster {
   readonly servers: readonly NatsServer[];
   readonly ports: readonly number[];
+  /** The ports of the monitors, which count the traffic of each connection. */
+  readonly monitorPorts: readonly number[];
   stop(): Promise<void>;
+}
+
+/** The messages and bytes of a client, as its servers count them. */
+export interface NatsTraffic {
+  readonly sentMessages: number;
+  readonly sentBytes: number;
+  readonly receivedMessages: number;
+  readonly receivedBytes: number;
 }
 
 export interface NatsServer {
@@ -44,10 +54,32 @@ export async function startNats(folder: string, count: number): Promise<NatsClus
   return {
     servers,
     ports: ports.slice(0, count),
+    monitorPorts: ports.slice(2 * count),
     stop: async () => {
       await Promise.all(servers.map(({ child }) => child.stop('SIGKILL')));
     },
   };
+}
+
+/** Returns the traffic of the connections from these ports since they were opened. */
+export async function readTraffic(
+  { monitorPorts }: NatsCluster,
+  clientPorts: readonly number[],
+): Promise<NatsTraffic> {
+  const total = { sentMessages: 0, sentBytes: 0, receivedMessages: 0, receivedBytes: 0 };
+  for (const monitorPort of monitorPorts) {
+    const response = await fetch(`http://127.0.0.1:${monitorPort}/connz`);
+    const { connections } = (await response.json()) as {
+      connections: { port: number; [counter: string]: number }[];
+    };
+    for (const one of connections.filter(({ port }) => clientPorts.includes(port))) {
+      total.sentMessages += one['in_msgs'] ?? 0;
+      total.sentBytes += one['in_bytes'] ?? 0;
+      total.receivedMessages += one['out_msgs'] ?? 0;
+      total.receivedBytes += one['out_bytes'] ?? 0;
+    }
+  }
+  return total;
 }
 
 /** Waits until the servers have elected a leader. The ports are those of their monitors. */

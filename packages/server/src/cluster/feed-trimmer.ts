@@ -1,36 +1,61 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../base/clock.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { FeedPosition } from './bucket-manifest.ts';
 import type { Feed } from './feed.ts';
 
+export interface FeedTrimmerModules {
+  readonly feed: Feed;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
 /** Messages stay for readers that are this many manifests behind. */
 const keptCount = 4;
+/**
+ * The interval between two attempts. A nearly full feed accepts no blocks, so without a new attempt after a failure there would be no
+ * new manifest, and no blocks ever again.
+ */
+const trimEveryMs = 1_000;
 
 /** Removes messages from a feed that no recent manifest needs. */
 export class FeedTrimmer {
-  readonly #feed: Feed;
-  readonly #log: Logger;
+  readonly #modules: FeedTrimmerModules;
   /** The first message that each of the newest manifests needs, oldest first. */
   #needed: number[] = [];
+  /** Messages below this sequence were removed. */
+  #removedBelow = 0;
 
-  constructor(feed: Feed, log: Logger) {
-    this.#feed = feed;
-    this.#log = log;
+  constructor(modules: FeedTrimmerModules) {
+    this.#modules = modules;
   }
 
-  /** Called with the position of each new manifest. A failure is logged, because the next manifest removes more. */
-  async advance({ sequence, blocks }: FeedPosition): Promise<void> {
+  /** Records the position of a new manifest. */
+  advance({ sequence, blocks }: FeedPosition): void {
     this.#needed.push(Math.min(sequence, ...blocks.map(([one]) => one)));
-    // When the feed is nearly full, storing new blocks is more important than serving readers that lag behind.
-    const count = this.#feed.isNearlyFull ? 1 : keptCount + 1;
     this.#needed = this.#needed.slice(-keptCount - 1);
-    const first = this.#needed.at(-count);
-    if (first === undefined) return;
+  }
+
+  /** Removes messages at an interval until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.trim();
+      await this.#modules.clock.sleep(trimEveryMs, signal);
+    }
+  }
+
+  /** Removes the messages that are not needed now. A failure is logged. */
+  async trim(): Promise<void> {
+    const { feed, log } = this.#modules;
+    // When the feed is nearly full, storing new blocks is more important than serving readers that lag behind.
+    const first = this.#needed.at(feed.isNearlyFull ? -1 : -keptCount - 1);
+    if (first === undefined || first <= this.#removedBelow) return;
     try {
-      await this.#feed.purgeBelow(first);
+      await feed.purgeBelow(first);
+      this.#removedBelow = first;
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      this.#log.warn({ code: error.code }, error.message);
+      log.warn({ code: error.code }, error.message);
     }
   }
 }

@@ -53,6 +53,7 @@ const streamFull: ReadonlySet<number> = new Set([10_023, 10_047, 10_077]);
 /** The remaining share of a stream is reserved for messages that seal blocks, so that old messages can be removed. */
 const fullShare = 0.9;
 const streamMissing = 10_059;
+const leaseBucket = 'sluice-leases';
 
 export class JetStreamFeed implements Feed {
   readonly #options: JetStreamFeedOptions;
@@ -167,7 +168,8 @@ export class JetStreamFeed implements Feed {
       const stop = () => messages.stop();
       signal.addEventListener('abort', stop, { once: true });
       try {
-        if (signal.aborted) return;
+        // The iterator runs what `stop` queues. Without an iteration `close` would never resolve.
+        if (signal.aborted) stop();
         for await (const { seq, data } of messages) {
           if (seq < next) continue;
           if (seq > next) throw new CodedError('feed-gap', { wanted: next, first: seq });
@@ -197,7 +199,12 @@ export class JetStreamFeed implements Feed {
     const { dataset } = this.#options;
     const { kv, leaseMs } = await this.#openLeases();
     const options = { key: dataset, holder, leaseMs };
-    const lease = await KvLease.acquire(options, { kv, clock: this.#clock }, signal);
+    const changeLeader = async () => {
+      const subject = `$JS.API.STREAM.LEADER.STEPDOWN.KV_${leaseBucket}`;
+      await this.#connection.request(subject, '', { timeout: requestMsMax });
+    };
+    const modules = { kv, clock: this.#clock, changeLeader };
+    const lease = await KvLease.acquire(options, modules, signal);
     if (lease !== undefined) await this.#applyLimits();
     return lease;
   }
@@ -267,7 +274,7 @@ export class JetStreamFeed implements Feed {
   async #openLeases(): Promise<{ kv: KV; leaseMs: number }> {
     const { leaseMs, replicas } = this.#options;
     try {
-      this.#leases ??= await new Kvm(this.#client).create('sluice-leases', {
+      this.#leases ??= await new Kvm(this.#client).create(leaseBucket, {
         ttl: leaseMs,
         replicas,
         history: 1,

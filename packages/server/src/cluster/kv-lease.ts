@@ -1,4 +1,5 @@
-import type { KV } from '@nats-io/kv';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import type { KV, KvEntry } from '@nats-io/kv';
 import type { Clock } from '../base/clock.ts';
 import type { Lease } from './feed.ts';
 
@@ -12,12 +13,18 @@ export interface KvLeaseOptions {
 export interface KvLeaseModules {
   readonly kv: KV;
   readonly clock: Clock;
+  /** Asks the servers to elect another leader of the key's stream. */
+  readonly changeLeader: () => Promise<void>;
 }
 
 /** How often in the time to live the holder renews the key, and the others try to create it. */
 const stepsPerLease = 4;
 /** The holder gives up before the key can expire, by this share of the time to live. */
 const safetyShare = 0.25;
+/** A key that was not renewed for longer than its time to live, by this share of it, is taken over. */
+const overdueShare = 0.25;
+/** After so many times to live without a response to a write the servers are asked for another leader. */
+const silentLeases = 3;
 
 /** A key that its holder renews. The server removes the key when it is not renewed. */
 export class KvLease implements Lease {
@@ -48,14 +55,21 @@ export class KvLease implements Lease {
   ): Promise<KvLease | undefined> {
     const { key, holder, leaseMs } = options;
     const { kv, clock } = modules;
+    const watch = new KeyWatch(leaseMs);
     while (!signal.aborted) {
-      const nowMs = clock.nowMs();
       try {
-        return new KvLease(options, modules, await kv.create(key, holder), nowMs);
+        const revision = watch.findFree(await kv.get(key), clock.nowMs());
+        const startMs = clock.nowMs();
+        if (revision !== undefined) {
+          const taking = revision === 0 ? kv.create(key, holder) : kv.update(key, holder, revision);
+          watch.noteWrite(taking, clock);
+          return new KvLease(options, modules, await taking, startMs);
+        }
       } catch {
-        // Another process holds the lease, or the server does not respond. Both cases are retried.
-        await clock.sleep(leaseMs / stepsPerLease, signal);
+        // The server does not respond, or another process was faster. Both cases are retried.
       }
+      if (watch.isSilent(clock.nowMs())) await modules.changeLeader().catch(() => undefined);
+      await clock.sleep(leaseMs / stepsPerLease, signal);
     }
     return undefined;
   }
@@ -101,5 +115,55 @@ export class KvLease implements Lease {
       // The state is unknown, so the deadline decides.
       return true;
     }
+  }
+}
+
+/**
+ * Watches the key of a lease that another process may hold.
+ *
+ * A process that waits only reads the key, because every write that the servers refuse is a step of their log: with NATS 2.9 the copies
+ * of the key's stream differed after many refused writes and a restart, and its leader then responded to no write.
+ */
+class KeyWatch {
+  readonly #leaseMs: number;
+  #revision = 0;
+  #sinceMs = 0;
+  #silentSinceMs: number | undefined;
+
+  constructor(leaseMs: number) {
+    this.#leaseMs = leaseMs;
+  }
+
+  /**
+   * Returns the revision at which the key can be taken, 0 if it does not exist, or undefined while another process renews it. A key that
+   * the server should have removed long ago can be taken too. Taking it expects the revision, so a holder that renews it keeps it.
+   */
+  findFree(entry: KvEntry | null, nowMs: number): number | undefined {
+    const revision = entry?.revision ?? 0;
+    if (revision !== this.#revision) this.#sinceMs = nowMs;
+    this.#revision = revision;
+    const isHeld = entry !== null && entry.operation === 'PUT';
+    const isOverdue = nowMs - this.#sinceMs > this.#leaseMs * (1 + overdueShare);
+    return isHeld && !isOverdue ? undefined : revision;
+  }
+
+  /** Records whether the servers respond to a write. A refusal is a response. */
+  noteWrite(writing: Promise<unknown>, clock: Clock): void {
+    const noteResponse = () => {
+      this.#silentSinceMs = undefined;
+    };
+    this.#silentSinceMs ??= clock.nowMs();
+    writing.then(noteResponse, (error: unknown) => {
+      if (error instanceof JetStreamApiError) noteResponse();
+    });
+  }
+
+  /** Returns whether the servers respond to reads but to no write for longer than an election takes. Starts anew if so. */
+  isSilent(nowMs: number): boolean {
+    const isSilent =
+      this.#silentSinceMs !== undefined &&
+      nowMs - this.#silentSinceMs > this.#leaseMs * silentLeases;
+    if (isSilent) this.#silentSinceMs = undefined;
+    return isSilent;
   }
 }

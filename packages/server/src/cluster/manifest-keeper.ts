@@ -19,7 +19,7 @@ export interface ManifestKeeperModules {
   /** Returns the position of the feed at a state. Undefined for a dataset without a feed. */
   readonly position?: (snapshot: ChainSnapshot) => FeedPosition;
   /** Called after a manifest was created. */
-  readonly onAdvanced?: (number: number) => Promise<void>;
+  readonly onAdvanced?: () => void;
 }
 
 /** The delay after a failure. New segments are minutes apart, so an immediate retry has no advantage. */
@@ -74,7 +74,7 @@ export class ManifestKeeper {
     await log.create(content);
     this.#number = number;
     this.#written = snapshot;
-    await onAdvanced?.(number);
+    onAdvanced?.();
   }
 }
 

@@ -138,8 +138,10 @@ async function runTurn(
   const end = () => stop.abort();
   turn.addEventListener('abort', end, { once: true });
   if (turn.aborted) stop.abort();
+  const trimmer = new FeedTrimmer({ ...modules, feed: parts.feed });
   const running = [
-    keepManifests(parts, modules, stop.signal),
+    keepManifests(parts, { ...modules, trimmer }, stop.signal),
+    trimmer.run(stop.signal),
     modules.work(stop.signal),
     watchDisk(parts.dataset, modules.clock, stop.signal),
     collectRegularly(parts.bucket, { ...modules, writer: parts.member, signal: stop.signal }),
@@ -156,30 +158,30 @@ async function runTurn(
 /** Creates manifests until the signal aborts. While the store cannot be reached, it retries, and blocks are still written to the feed. */
 async function keepManifests(
   parts: SharedParts,
-  modules: RemoteModules,
+  { clock, trimmer }: Pick<RemoteModules, 'clock'> & { readonly trimmer: FeedTrimmer },
   signal: AbortSignal,
 ): Promise<void> {
   const { alarms } = parts.dataset;
   while (!signal.aborted) {
     try {
-      const keeper = await openKeeper(parts, modules);
+      const keeper = await openKeeper(parts, trimmer, clock);
       return await keeper.run(signal);
     } catch (error) {
       if (!isCodedError(error, 'store-unreachable')) throw error;
       alarms.raise('store-unreachable', error);
-      await modules.clock.sleep(storeRetryMs, signal);
+      await clock.sleep(storeRetryMs, signal);
     }
   }
 }
 
 async function openKeeper(
-  { dataset, bucket, feed, replica, member }: SharedParts,
-  { clock, log }: RemoteModules,
+  { dataset, bucket, replica, member }: SharedParts,
+  trimmer: FeedTrimmer,
+  clock: Clock,
 ): Promise<ManifestKeeper> {
   const latest = await bucket.log.readLatest();
   const position = latest?.manifest.feed ?? undefined;
-  const trimmer = new FeedTrimmer(feed, log);
-  if (position !== undefined) await trimmer.advance(position);
+  if (position !== undefined) trimmer.advance(position);
   let written = position;
   return new ManifestKeeper(
     { writer: member, number: latest?.number ?? 0 },
@@ -191,8 +193,8 @@ async function openKeeper(
         written = replica.position(snapshot);
         return written;
       },
-      onAdvanced: async () => {
-        if (written !== undefined) await trimmer.advance(written);
+      onAdvanced: () => {
+        if (written !== undefined) trimmer.advance(written);
       },
     },
   );
