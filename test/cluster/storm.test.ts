@@ -288,7 +288,7 @@ class HeadWatch {
 }
 
 /** Starts a fault every few seconds and ends it after a while. Returns the list of faults. */
-async function rage(watch: HeadWatch): Promise<string[]> {
+async function injectFaults(watch: HeadWatch): Promise<string[]> {
   const done: string[] = [];
   const repairs = new Set<Promise<void>>();
   const broken = new Set<string>();
@@ -296,7 +296,7 @@ async function rage(watch: HeadWatch): Promise<string[]> {
   const repair = async (action: Action) => {
     await systemClock.sleep(action.forMs ?? 0);
     action.undo?.();
-    // The next fault of the group starts when this one may have ended.
+    // The group has time to recover before its next fault starts.
     await systemClock.sleep(recoverMs);
     broken.delete(action.group);
     if (action.isShared === true) watch.sharedCount--;
@@ -335,7 +335,7 @@ test(`behavior: ${seconds} s of kills, pauses and network failures lose, duplica
     ['balanced', `http://127.0.0.1:${balancer.port}/datasets/ledger`] as const,
   ].map(([name, url]) => new Consumer(name, url));
   const watch = new HeadWatch();
-  const done = await rage(watch);
+  const done = await injectFaults(watch);
   const target = node.state().finalizedSlot;
   await Promise.all(
     consumers.map((consumer) =>

@@ -99,7 +99,9 @@ export class ScriptedService {
       default: {
         const status = { unavailable: 503, failed: 500, 'over-limit': 429 }[what];
         response.setHeader('retry-after', '1');
-        sendJson(response, status, { error: { code: what, message: 'as scripted', requestId: 'r' } });
+        sendJson(response, status, {
+          error: { code: what, message: 'as scripted', requestId: 'r' },
+        });
       }
     }
   }

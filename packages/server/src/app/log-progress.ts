@@ -75,13 +75,15 @@ class GrowingDataset {
       if (!isWell && failedCount + 1 === failedCheckCountMax) {
         log.warn({ dataset, source, state, fault }, 'the source fails');
       }
-      if (isWell && failedCount >= failedCheckCountMax) log.info({ dataset, source }, 'the source is back');
+      if (isWell && failedCount >= failedCheckCountMax)
+        log.info({ dataset, source }, 'the source is back');
     }
   }
 
   /** Returns whether a source works, according to `logSources`. */
   #isAnswered(sources: readonly SourceStatus[]): boolean {
-    const isAway = ({ name }: SourceStatus) => (this.#failedChecks.get(name) ?? 0) >= failedCheckCountMax;
+    const isAway = ({ name }: SourceStatus) =>
+      (this.#failedChecks.get(name) ?? 0) >= failedCheckCountMax;
     return sources.length === 0 || !sources.every(isAway);
   }
 

@@ -102,7 +102,11 @@ export async function collectRegularly(
         clock,
         nowUnixMs,
       });
-      if (manifests + objects > 0) modules.log.info({ dataset, manifests, objects }, 'removed unused objects from the object store');
+      if (manifests + objects > 0)
+        modules.log.info(
+          { dataset, manifests, objects },
+          'removed unused objects from the object store',
+        );
     } catch (error) {
       if (!isCodedError(error)) throw error;
       modules.log.warn({ dataset, code: error.code }, error.message);
