@@ -91,7 +91,7 @@ const server = createServer((request, response) => {
     readerCount++;
     relay(response, decodeId(request.headers['last-event-id']))
       .catch((error: unknown) => {
-        // A browser that is too far behind is told to start again. After any other end it reconnects.
+        // A browser that is too far behind gets the event `reset` and starts again. After any other end it reconnects.
         if (isSluiceError(error, 'no-common-block'))
           response.write('event: reset\nid\ndata: {}\n\n');
       })

@@ -76,7 +76,7 @@ async function readPlainly(body: ReadableStream<Uint8Array>): Promise<unknown[]>
     .map((line) => JSON.parse(line) as unknown);
 }
 
-/** Long enough that the start of a stream is negligible. */
+/** The length of a response, for which the time to start a stream is negligible. */
 const streamBytes = 20_000_000;
 
 function renumber(sample: readonly string[]): string[] {

@@ -15,7 +15,7 @@ export interface BenchQuery {
   /** A description of the query. */
   readonly text: string;
   readonly body: object;
-  /** The required ratio to the time of DuckDB with everything loaded. */
+  /** How many times faster than DuckDB with all tables in memory the query must be. */
   readonly factorGoal: number;
 }
 
@@ -96,7 +96,7 @@ class Chooser {
     const swap = await this.#nearest(15_000, swaps, (item) => ({
       instructions: [{ ...item, ...usual }],
     }));
-    const place = await this.#nearest(300_000, await this.#places(), (item) => ({
+    const byAccount = await this.#nearest(300_000, await this.#accountItems(), (item) => ({
       instructions: [{ ...item, ...everythingOfTransaction }],
     }));
     const ask = (text: string, factorGoal: number, parts: object) => ({
@@ -116,7 +116,7 @@ class Chooser {
       ask(
         'program + d1 + a1 → everything of the transaction',
         10,
-        instructions({ ...place, ...everythingOfTransaction }),
+        instructions({ ...byAccount, ...everythingOfTransaction }),
       ),
       ask('three mixed groups, half of all transactions', 10, await this.#mixed(applications)),
       ask(
@@ -156,7 +156,7 @@ class Chooser {
    * Chooses the most frequent program and d1, with a growing number of the accounts that are most frequent at position
    * 1.
    */
-  async #places(): Promise<object[]> {
+  async #accountItems(): Promise<object[]> {
     const [[programId, d1] = []] = await this.#sql(
       'SELECT programId, d1 FROM $instructions WHERE d1 IS NOT NULL AND len(accounts) > 1 GROUP BY ALL ORDER BY count(*) DESC, 1, 2 LIMIT 1',
     );

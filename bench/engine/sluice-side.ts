@@ -33,7 +33,7 @@ export class SluiceSide implements Side {
 
   async discard(query: Query): Promise<number> {
     for await (const _ of this.answer(query));
-    // The engine returns joined lines.
+    // The engine returns joined lines, so no time is spent on joining.
     return 0;
   }
 

@@ -15,7 +15,7 @@ afterAll(() => world.close());
 
 for (const { name, ...options } of shapes) {
   // Two at a time: each waits for the service half of the time.
-  test.concurrent(`default: in the shape ${name} every page shows its data, without errors, violations of axe, or sideways scrolling`, async () => {
+  test.concurrent(`default: with the screen ${name} every page shows its data, without errors, violations of axe, or sideways scrolling`, async () => {
     expect(await world.findFaults(pages, options)).toEqual([]);
   });
 }

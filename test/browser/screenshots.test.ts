@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test(
-  'default: every page is captured in every shape',
+  'default: every page is captured with every size and theme of `shapes`',
   async () => {
     const pages = await listPages(world);
     for (const { name: shape, ...options } of shapes) {

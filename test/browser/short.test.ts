@@ -1,4 +1,4 @@
-/** The pages in a browser, each in one shape. These browser tests are quick enough for `npm test`. */
+/** The pages in a browser, each with one of `shapes`. These browser tests are quick enough for `npm test`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BrowserWorld } from './browser-world.ts';
 import { findBrowser, missingBrowser } from './find-browser.ts';

@@ -19,7 +19,7 @@ const project = (
     name,
     ...files,
     sequence: { groupOrder: order },
-    // Two files, and two shapes of a page, at a time: each waits for blocks and answers half of the time.
+    // Two files, and two of `shapes`, run at a time, because each waits for blocks and responses half of the time.
     maxWorkers: 2,
     maxConcurrency: 2,
     testTimeout: 180_000,

@@ -1,14 +1,14 @@
 /**
  * How fast this machine draws at the moment. The processor time of a thread contains time that the host gave to other
  * machines, and waits for caches that other programs use, so the same work takes longer on a busy machine. The yardstick is
- * the work of a page that never changes, measured in the same way; limits grow by as much as it does.
+ * the work of a page that never changes, measured in the same way; the limits of tests are multiplied by its slowness.
  */
 import type { Browser } from 'playwright-core';
 import { type FrameFigures, measureFrames } from './measure-frames.ts';
 
 type YardstickFigures = Pick<FrameFigures, 'p50' | 'p95' | 'total'>;
 
-/** How many times slower than an idle machine, by the same figures; never less than 1. */
+/** For each figure: how many times slower than an idle machine this machine is; never less than 1. */
 export type Slowness = YardstickFigures;
 
 /** On two idle cores, in milliseconds: see docs/measurements/2026-11-16-web.md. */

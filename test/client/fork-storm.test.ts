@@ -76,7 +76,7 @@ class Consumer {
     }
   }
 
-  /** Stops after some batches and starts again from its cursor, in the second dialect. */
+  /** Stops after some batches and starts again from its cursor. Uses the solana dialect. */
   async readWithRestarts(random: Random): Promise<void> {
     const cursor = fileCursor(join(folder, 'cursor.json'));
     for (let isDone = false; !isDone; ) {

@@ -19,7 +19,7 @@ import { ServiceProcess } from '../service/service-process.ts';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-packed-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns the files of a package as npm packs them, by name. */
+/** Packs a package with npm. Returns the path of the archive. */
 function pack(path: string): string {
   const target = join(folder, 'tarballs');
   mkdirSync(target, { recursive: true });

@@ -84,7 +84,7 @@ test('error: feed-fenced: of concurrent writers exactly one succeeds, and a stal
   }
 });
 
-test('behavior: one holds the lease; when it is silent, another gets it within the time to live', async () => {
+test('behavior: one process holds the lease; after it becomes silent, another process gets the lease', async () => {
   const leaseMs = 3_000;
   const [one, two] = [await open('lease', { leaseMs }), await open('lease', { leaseMs })];
   const first = await one.acquireLease('one', never);

@@ -304,14 +304,14 @@ class HeadWatch {
 }
 
 /** Starts a fault every few seconds and ends it after a while. */
-async function rage(watch: HeadWatch): Promise<void> {
+async function injectFaults(watch: HeadWatch): Promise<void> {
   const repairs = new Set<Promise<void>>();
   const broken = new Set<string>();
   const endMs = performance.now() + seconds * 1_000;
   const repair = async (action: Action) => {
     await systemClock.sleep(action.forMs ?? 0);
     action.undo?.();
-    // The next fault of the group starts when this one may have ended.
+    // The group has time to recover before its next fault starts.
     await systemClock.sleep(recoverMs);
     broken.delete(action.group);
     if (action.isShared === true) watch.sharedCount--;
@@ -349,7 +349,7 @@ test(`behavior: ${seconds} s of kills, pauses and network failures lose, duplica
     ['balanced', `http://127.0.0.1:${balancer.port}/datasets/ledger`] as const,
   ].map(([name, url]) => new Consumer(name, url));
   const watch = new HeadWatch();
-  await rage(watch);
+  await injectFaults(watch);
   const target = node.state().finalizedSlot;
   await Promise.all(
     consumers.map((consumer) =>

@@ -1,5 +1,5 @@
 /**
- * Executes planned transactions in LiteSVM and keeps the state of the bank before and after each. LiteSVM does not limit the size of a
+ * Executes planned transactions in LiteSVM and keeps the state of their accounts before and after each. LiteSVM does not limit the size of a
  * transaction: some that overflow their log are larger than the ledger allows.
  */
 import assert from 'node:assert/strict';

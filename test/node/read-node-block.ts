@@ -137,7 +137,7 @@ export async function readNodeBlock(rpc: NodeRpc, slot: bigint, votes: Votes): P
   };
 }
 
-/** The fields that are null for a transaction that executed nothing. */
+/** Replaces the fields that are null for a transaction that executed nothing by empty lists. */
 function withoutNulls(meta: RawTransaction['meta']): RawMeta {
   const { innerInstructions, logMessages } = meta;
   return { ...meta, innerInstructions: innerInstructions ?? [], logMessages: logMessages ?? [] };

@@ -194,7 +194,7 @@ export const ASSOCIATED_TOKEN_SCENARIOS: readonly Scenario[] = [
       size: 'pQAAAAAAAAA=',
     });
     return {
-      title: 'an associated account that its payer cannot afford: the call fails, and the caller',
+      title: 'an associated account that its payer cannot afford: the call and its caller fail',
       payer,
       calls: [{ ...whole, steps: whole.steps.slice(0, 3), error: 'custom program error: 0x1' }],
       err: '{"InstructionError":[0,{"Custom":1}]}',

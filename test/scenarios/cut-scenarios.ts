@@ -1,6 +1,6 @@
 /**
- * One transaction in many lengths, so that the runtime's limit falls on each of its lines: an invoke, a text, the units, a result, at every
- * depth, with shorter lines that still fit after the mark.
+ * One transaction with logs of many lengths, so that the runtime truncates it at each kind of line (an invoke, a text, the units, a
+ * result), at every depth, and keeps shorter lines that still fit after the truncation mark.
  */
 import { getAddMemoInstruction } from '@solana-program/memo';
 import { memo } from './memo-scenarios.ts';
@@ -9,7 +9,7 @@ import { cut, relay } from './relay-call.ts';
 import { COMPUTE_BUDGET, MEMO_1, type Scenario, type World } from './world.ts';
 
 const VARIANT_COUNT = 38;
-// Shorter than most lines, so that few are skipped.
+// The step is shorter than most lines, so that the limit falls on nearly each of them.
 const STEP_BYTES = 41;
 
 function scenario(variant: number): Scenario {

@@ -7,7 +7,7 @@ export interface AccountState {
   readonly data: Uint8Array;
 }
 
-/** Where scenarios create accounts without a transaction: a bank of this process, or the genesis of a node. */
+/** Where scenarios create accounts without a transaction: LiteSVM in this process, or the genesis of a node. */
 export interface Ground {
   addProgram(address: Address, bytes: Uint8Array): void;
   setAccount(address: Address, state: AccountState): void;

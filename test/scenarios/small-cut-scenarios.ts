@@ -6,7 +6,7 @@ import { memo } from './memo-scenarios.ts';
 import { cut, relay } from './relay-call.ts';
 import type { Scenario, World } from './world.ts';
 
-// About 250 bytes of log each: the lines of the tree are the last of the 10,000 that fit, or the first that do not.
+// A memo adds about 250 bytes of log. So the lines of the tree are at the limit of 10,000 bytes, before or after it.
 const MEMO_COUNTS = [36, 37, 38, 39, 40];
 const FILLER_BYTES = [0, 80, 160];
 

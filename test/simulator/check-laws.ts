@@ -106,7 +106,7 @@ export class LawChecker {
         this.#break(place, `${account}: pre ${pre}, last ${last}`);
       see(account, post);
     }
-    if (sum !== fee) this.#break(place, `lamports: ${sum} went, the fee is ${fee}`);
+    if (sum !== fee) this.#break(place, `the lamports decreased by ${sum}, the fee is ${fee}`);
   }
 
   #checkFailed(
@@ -121,7 +121,7 @@ export class LawChecker {
     }
     for (const row of held) {
       if (row.preAmount !== row.postAmount)
-        this.#break(place, `a failed transaction moved ${row.account}`);
+        this.#break(place, `a failed transaction changed the tokens of ${row.account}`);
     }
   }
 

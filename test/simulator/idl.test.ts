@@ -53,7 +53,7 @@ function startsWith(data: Buffer, discriminator: readonly number[]): boolean {
   return data.subarray(0, 8).equals(Buffer.from(discriminator));
 }
 
-/** The instructions and events that the IDLs do not describe, and the number of uses of each described one. */
+/** Returns the instructions and events that the IDL does not describe. Counts the uses of each described one in `met`. */
 function compare(idl: Idl, block: Block, met: Map<string, number>): string[] {
   const unexplained: string[] = [];
   const meet = (name: string): void => {

@@ -1,4 +1,4 @@
-/** The simulated ledger over many blocks: it adds up, also through forks, and the real virtual machine gives the same results. */
+/** Many blocks of the simulated ledger: balances add up, also through forks, and the real virtual machine gives the same results. */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 

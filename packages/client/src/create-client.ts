@@ -135,13 +135,15 @@ function openStream(query: Query, options: StreamOptions, parts: ClientParts): B
 function parseHead(value: unknown): BlockRef | null {
   const ref = value === null ? null : parseBlockRef(value);
   if (ref !== undefined) return ref;
-  throw new SluiceError('response-malformed', { detail: 'a head is not a block' });
+  throw new SluiceError('response-malformed', { detail: 'the response for a head is not a block' });
 }
 
 function parseSlot(value: unknown): number {
   const slot = memberOf(value, 'block_number');
   if (typeof slot === 'number' && Number.isSafeInteger(slot)) return slot;
-  throw new SluiceError('response-malformed', { detail: 'a time has no block_number' });
+  throw new SluiceError('response-malformed', {
+    detail: 'the response for a time has no block_number',
+  });
 }
 
 function toSeconds(time: Date | number | bigint): bigint {

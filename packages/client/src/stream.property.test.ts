@@ -92,7 +92,7 @@ function change(chain: ModelChain, { change: what, depth, steps: added }: Turn):
   else if (what === 'finalize') chain.finalize(depth);
 }
 
-const settle = 20_000;
+const patienceMs = 20_000;
 
 test('property: for any behavior of the service, the consumer ends with the chain: no block is duplicated, missing or of another branch', async () => {
   let rollbackCount = 0;
@@ -136,7 +136,7 @@ test('property: for any behavior of the service, the consumer ends with the chai
           };
         }
         const client = createClient(
-          { url: replicas.map(({ url }) => url), stallMs: settle, timeoutMs: settle },
+          { url: replicas.map(({ url }) => url), stallMs: patienceMs, timeoutMs: patienceMs },
           { clock: scaledClock(100), random: () => 0.5 },
         );
         const query = { fromBlock: 0, includeAllBlocks, transactions: [{}] };
@@ -178,7 +178,7 @@ test('property: a bounded stream ends by itself, also if the last slots were ski
         const left = [...behaviors];
         service.next = () => left.shift() ?? {};
         const client = createClient(
-          { url: service.url, stallMs: settle, timeoutMs: settle },
+          { url: service.url, stallMs: patienceMs, timeoutMs: patienceMs },
           { clock: scaledClock(100), random: () => 0.5 },
         );
         const held = new HeldBlocks();

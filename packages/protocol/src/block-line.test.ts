@@ -30,7 +30,7 @@ test('behavior: a selector determines the fields of a line; the number is always
   expectTypeOf<keyof NonNullable<Line['transactions']>[number]>().toEqualTypeOf<never>();
 });
 
-test('behavior: the second dialect has quantities as text and one name for a recipient', () => {
+test('behavior: the solana dialect has quantities as text and one name for a recipient', () => {
   expectTypeOf<FullRecord<'transaction', 'solana'>['fee']>().toEqualTypeOf<string | null>();
   expectTypeOf<FullRecord<'transaction', 'solana'>['version']>().toEqualTypeOf<number | 'legacy'>();
   expectTypeOf<FullRecord<'transaction', 'ledger'>['version']>().toEqualTypeOf<number>();

@@ -55,7 +55,7 @@ test('default: the fields that are sent without a selector are those of the inte
   expect(defaultFieldNames('transaction', 'ledger')).toEqual(fieldNames('transaction', 'ledger'));
 });
 
-test('behavior: the second dialect writes all 64-bit quantities as text', () => {
+test('behavior: the solana dialect writes all 64-bit quantities as text', () => {
   const quantities = KINDS.flatMap((kind) =>
     fieldRows(kind).flatMap(([name, row]) => (row.wire === 'quantity' ? [`${kind}.${name}`] : [])),
   );

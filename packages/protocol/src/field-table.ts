@@ -123,7 +123,7 @@ export const FIELDS = {
       text: 'The error, or `null`. An error without details is `{"<Name>":null}`.',
     },
     fee: { wire: 'quantity', nullable: true, text: 'Fee in lamports.' },
-    computeUnitsConsumed: { wire: 'quantity', nullable: true, text: 'In compute units.' },
+    computeUnitsConsumed: { wire: 'quantity', nullable: true, text: 'Compute units that it used.' },
     loadedAddresses: { wire: 'loadedAddresses', text: 'Addresses loaded from the tables.' },
     feePayer: { wire: 'address', derived: true, text: 'The first static account key.' },
     hasDroppedLogMessages: { wire: 'boolean', text: 'Whether log lines are missing.' },
@@ -145,7 +145,7 @@ export const FIELDS = {
     computeUnitsConsumed: {
       wire: 'quantity',
       nullable: true,
-      text: 'In compute units, calls included.',
+      text: 'Compute units that it used, including its calls.',
     },
     isCommitted: {
       wire: 'boolean',

@@ -75,7 +75,7 @@ export async function findFreePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Only ends a test that hangs: nothing that works takes this long, even on a slow and busy machine. */
+/** This limit only ends a test that hangs. A working test waits for less time, even on a slow and busy machine. */
 const waitMsMax = 180_000;
 
 /** Waits until a condition holds, which is checked every 50 ms. */

@@ -18,7 +18,7 @@ test('default: imports from a lower layer or the same folder are allowed', () =>
 
 test('error: an import from a higher layer is found, with a hint how to avoid it', () => {
   expect(judge(`${server}/engine/plan.ts`, '../http/routes.ts')).toEqual([
-    'engine must not import http: take a function in modules',
+    'engine must not import http: take a function as a parameter',
   ]);
 });
 
@@ -61,7 +61,7 @@ test('error: only tests may import test code', () => {
 
 test('error: pure layers must not open files or sockets', () => {
   expect(judge(`${server}/chain/a.ts`, 'node:fs')).toEqual([
-    'chain must not import node:fs: take functions that read and write as modules',
+    'chain must not import node:fs: take functions that read and write as parameters',
   ]);
   expect(judge(`${server}/chain/a.test.ts`, 'node:fs')).toEqual([]);
   expect(judge(`${server}/storage/a.ts`, 'node:fs')).toEqual([]);

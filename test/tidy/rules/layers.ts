@@ -51,7 +51,7 @@ function judgeOutside(from: string, specifier: string): string | undefined {
   const folder = layerFolder(from);
   if (folder === undefined || isTestOnly(from) || !coreFolders.has(folder)) return undefined;
   if (!worldModules.test(specifier)) return undefined;
-  return `${folder} must not import ${specifier}: take functions that read and write as modules`;
+  return `${folder} must not import ${specifier}: take functions that read and write as parameters`;
 }
 
 function judgeTestCode(from: string, target: string): string | undefined {
@@ -80,7 +80,7 @@ function judgeLayers(from: string, target: string): string | undefined {
   // A test may import folders of the same layer, such as a source and the simulator, but not higher layers.
   if (otherRow < ownRow || (otherRow === ownRow && isTestOnly(from))) return undefined;
   const way =
-    otherRow === ownRow ? 'move what both need to a layer below' : 'take a function in modules';
+    otherRow === ownRow ? 'move what both need to a layer below' : 'take a function as a parameter';
   return `${own} must not import ${other}: ${way}`;
 }
 

@@ -29,7 +29,7 @@ export const ERRORS = {
     text: 'the block contains an escaped lone surrogate, which is not valid text; use another source, or correct the file',
   },
   'block-too-large': {
-    text: 'the block is larger than the limit; raise the limit, or use another source',
+    text: 'the block is larger than the limit; use another source',
   },
   'block-too-deep': {
     text: 'the block is nested deeper than any real block; use another source, or correct the file',

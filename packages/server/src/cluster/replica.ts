@@ -42,7 +42,7 @@ const stalledCountMax = 4;
 /** The longest time that a request with a conflicting hash waits for this copy to catch up. After it the conflict is not confirmed. */
 const confirmMsMax = 3_000;
 const waiterStepMs = 10;
-/** More than the number of hot blocks ever is. The entries need little memory. */
+/** There are never so many hot blocks. The entries need little memory. */
 const placeCountMax = 20_000;
 const versionCountMax = 100;
 

@@ -30,7 +30,7 @@ export type PositionColumn = { readonly isNullable: boolean } & (
 
 /** The row's addresses that an address filter is compared with. One of them must be in the list. */
 export type AddressTest =
-  /** Keys of a transaction or accounts of an instruction, as a target of the kernel. */
+  /** Keys of a transaction, or accounts of an instruction. `target` is one of the kernel's `TARGET_` numbers or an account position. */
   | { readonly by: 'target'; readonly target: number }
   /** One column, or two of which either may match. */
   | {

@@ -9,7 +9,7 @@ import { STEPS, type Step } from './steps.ts';
 
 const textBytesMax = layout.STEP_LABEL_BYTES;
 
-/** The programs with which the kernel writes the records of each kind, for one query. */
+/** For each kind of record, the list of steps with which the kernel writes its fields, for one query. */
 export class RecordPrograms {
   readonly kinds: number;
   readonly #kernel: EngineKernel;

@@ -22,16 +22,19 @@ export const headHeaders = {
   ...everyAnswer,
   'X-Ledger-Finalized-Head-Number': header(
     Type.Integer(),
-    'The finalized head of the state that the answer began with; X-Sqd- in the dialect solana.',
+    'The finalized head of the state that the answer began with. In the dialect solana the name begins with X-Sqd- instead.',
   ),
-  'X-Ledger-Finalized-Head-Hash': header(Type.String(), 'Its hash; both or neither.'),
+  'X-Ledger-Finalized-Head-Hash': header(
+    Type.String(),
+    'The hash of the finalized head. A response has both headers or neither.',
+  ),
   'X-Ledger-Head-Number': header(
     Type.Integer(),
     'The highest block of that state; on a finalized stream in the dialect solana, the finalized head.',
   ),
 };
 
-/** In the dialect solana they begin with X-Sqd- instead. */
+/** In the dialect solana the names begin with X-Sqd- instead of X-Ledger-. */
 export const streamHeaders = {
   ...headHeaders,
   'X-Sqd-Data-Source': header(Type.String(), 'Always real_time; only in the dialect solana.'),

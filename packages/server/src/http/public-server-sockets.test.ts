@@ -165,7 +165,7 @@ test('behavior: a client that disconnects within its request holds nothing', asy
   expect(fixture.errors).toEqual([]);
 });
 
-test('behavior: a client that disconnects while it waits frees its place (L-16, trap: disconnect)', async () => {
+test('behavior: a client that disconnects while it waits frees its slot (L-16, trap: disconnect)', async () => {
   fixture = await HttpFixture.start();
   const body = JSON.stringify(matchBody({ fromBlock: 111 }));
   const socket = await fixture.connect();

@@ -66,7 +66,7 @@ describe('heads and metadata', () => {
     expect(JSON.parse((await at(0)).body.toString())).toEqual({ block_number: 100 });
     expect((await at(base + 111)).status).toBe(404);
     expect((await at('soon')).status).toBe(400);
-    // Times of any distance are valid.
+    // Times far in the future and in the past are valid.
     expect((await at('9'.repeat(20))).status).toBe(404);
     expect(JSON.parse((await at(`-${'9'.repeat(20)}`)).body.toString())).toEqual({
       block_number: 100,
@@ -380,7 +380,7 @@ describe('refusals', () => {
     expect([headers['server'], headers['x-powered-by']]).toEqual([undefined, undefined]);
   });
 
-  test('limit: streams above the limit are 503 with Retry-After; a place is freed immediately (F-56, L-17)', async () => {
+  test('limit: streams above the limit are 503 with Retry-After, and a stream that ends frees its slot immediately (F-56, L-17)', async () => {
     await restart({ limits: { streamCountMax: 1 } });
     const socket = await fixture.connect();
     socket.write(post(JSON.stringify(matchBody({ fromBlock: 108 }))));

@@ -72,7 +72,7 @@ test('behavior: I-97 while a full disk stops ingestion, sources that are not ask
   await world.caughtUp();
   const { diskSpace } = fs;
   fs.diskSpace = { ...diskSpace, freeBytes: 0 };
-  // Free space is measured next to writes, so one of the next blocks detects the low limit.
+  // Free space is measured next to writes, so the shortage is detected with one of the next blocks.
   const isFull = () => following.dataset.alarms.has('disk-floor-reached');
   const offer = () => {
     leap(1);
@@ -97,8 +97,8 @@ test('behavior: L-10 finality-stalled is raised while no block becomes final', a
   world = await startWorld({ clock: fastClock });
   const { following, produce } = world;
   await world.caughtUp();
-  const stands = () => following.dataset.alarms.has('finality-stalled');
-  await expect.poll(stands, patient).toBe(true);
+  const isRaised = () => following.dataset.alarms.has('finality-stalled');
+  await expect.poll(isRaised, patient).toBe(true);
   await produce(2);
-  await expect.poll(stands, patient).toBe(false);
+  await expect.poll(isRaised, patient).toBe(false);
 });

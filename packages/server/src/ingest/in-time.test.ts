@@ -101,7 +101,7 @@ test('behavior: F-23 L-02 a sync of two seconds delays only its own block, and n
   expect(dataset.alarms.list()).toEqual([]);
 });
 
-test('behavior: L-08 a fork is taken within a second plus the time for its blocks', async () => {
+test('behavior: L-08 a fork is applied within a second plus the time for its blocks', async () => {
   world = await startWorld();
   const { following, node, produce, caughtUp } = world;
   await caughtUp();

@@ -145,7 +145,7 @@ test('behavior: L-18 final blocks are sealed and old ones trimmed during followi
   });
   await caughtUp();
   await produce(3);
-  await following.until('the past went', ({ start }) => (start ?? 0) > 0);
+  await following.until('old blocks are trimmed', ({ start }) => (start ?? 0) > 0);
   await caughtUp();
   const { dataset } = following;
   const lease = dataset.acquire();

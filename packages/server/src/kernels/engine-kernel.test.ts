@@ -60,7 +60,7 @@ describe('base58', () => {
         { length },
         (_, i) => (Math.imul(i + length, 2_654_435_761) >>> 9) & 0xff,
       );
-      // The comparison takes quadratic time, so the largest value is tested only for every seventh length.
+      // The comparison takes quadratic time, so the largest value is tested only for two of seven lengths.
       expect(encode(noise), `${length} bytes`).toBe(encodePlainly(noise));
       if (length % 7 < 2) {
         const largest = new Uint8Array(length).fill(255);

@@ -106,7 +106,7 @@ export class TransactionKernel {
     return this.#texts;
   }
 
-  /** Replaced when a block is longer than all before. */
+  /** The kernel's memory has another buffer after a block that is longer than all before it. */
   get #memory(): ArrayBuffer {
     return this.#kernel.memory.buffer;
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Gate, type Urgency } from './gate.ts';
 
-/** Starts operations in order, each of which ends when it is told to. */
+/** Starts operations in order. Each ends when `end` is called with its index. */
 function start(gate: Gate, urgencies: readonly Urgency[]) {
   const started: number[] = [];
   const ends: (() => void)[] = [];
@@ -22,7 +22,7 @@ function start(gate: Gate, urgencies: readonly Urgency[]) {
   return { started, end };
 }
 
-test('limit: operations in advance leave places free for callers that wait', async () => {
+test('limit: operations in advance leave slots free for callers that wait', async () => {
   const { started, end } = start(new Gate(4), ['ahead', 'ahead', 'ahead', 'ahead', 'now', 'now']);
   expect(started).toEqual([0, 1, 2, 4]);
   await end(0);
@@ -31,7 +31,7 @@ test('limit: operations in advance leave places free for callers that wait', asy
   expect(started).toEqual([0, 1, 2, 4, 5, 3]);
 });
 
-test('behavior: a caller that waits overtakes operations in advance, and a failure frees the place', async () => {
+test('behavior: a caller that waits overtakes operations in advance, and a failure frees the slot', async () => {
   const gate = new Gate(1);
   const failing = gate.pass('now', () => Promise.reject(new RangeError('no')));
   const { started, end } = start(gate, ['ahead', 'now', 'now']);

@@ -42,7 +42,7 @@ export class Gate {
     for (const urgency of ['now', 'ahead'] as const) {
       const queue = this.#waiting[urgency];
       while (queue.length > 0 && this.#mayStart(urgency)) {
-        // Counted here, so that no other operation takes the place before this one continues.
+        // The operation is counted here, so that no other one takes its slot before it continues.
         this.#start(urgency);
         queue.shift()?.();
       }

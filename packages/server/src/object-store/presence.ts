@@ -11,7 +11,7 @@ import type { ByteRange } from './object-store.ts';
 /** The block size of common file systems, so that the disk usage of a sparse file equals the number of bits times this size. */
 export const granuleBytes = 4_096;
 
-/** Runs of missing granules that are this close are fetched by one request: a request costs as much as some 32 KiB. */
+/** Runs of missing granules that are this close are fetched by one request: another request would take as long as reading 32 KiB more. */
 const gapGranules = 8;
 /** A longer run is fetched by several requests at the same time. */
 const runGranules = 1_024;

@@ -7,7 +7,7 @@ export interface RetryLimits {
   readonly waitMsMax: number;
 }
 
-/** Six attempts within about six seconds. A request for history may take that long, but clients do not wait longer. */
+/** Six attempts, with waits of at most 3.1 s in total, because a client waits for the request. */
 const RETRY_LIMITS: RetryLimits = {
   attemptCountMax: 6,
   firstWaitMs: 100,
@@ -26,7 +26,7 @@ export interface RetryModules {
 }
 
 /**
- * Repeats an operation while it fails with `TransientFailure`, with exponential backoff and full jitter, then throws
+ * Repeats an operation while it fails with `TransientFailure`, with exponential backoff and jitter, then throws
  * `store-unreachable`. All other errors pass through.
  */
 export async function withRetries<Result>(

@@ -203,7 +203,7 @@ describe('decoding', () => {
     expect(fields.instruction).toEqual([]);
   });
 
-  test('behavior: the second dialect is parsed where it is allowed', () => {
+  test('behavior: the solana dialect is parsed if the dataset allows it', () => {
     const query = parseObject({ type: 'solana' }, { dialects: ['ledger', 'solana'] });
     expect(query.dialect).toBe('solana');
     expect(query.fields.reward).toEqual([

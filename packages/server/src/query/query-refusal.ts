@@ -28,7 +28,7 @@ export interface RefusalReason {
   readonly allowed: string;
   /** The allowed name that is most similar to the one found. */
   readonly nearest?: string | undefined;
-  /** What is wrong with the value, where that is not plain from what is allowed. */
+  /** What is wrong with the value, if that is not clear from the allowed values. */
   readonly fault?: string | undefined;
   /** How to make the value allowed. */
   readonly remedy?: string | undefined;

@@ -134,8 +134,8 @@ function isAnswered(path: string): Promise<boolean> {
 
 /**
  * Removes the socket of a dead owner. Two processes may find the same one, so the socket is renamed first and tested
- * again: if it now answers, another process has just put its own there, and it is moved back. That process notices that
- * it does not hold the lock. Returns false if the socket was not dead.
+ * again: if it now answers, another process has just created its own socket there, and the socket is moved back. While
+ * it is away, that process does not hold the lock. Returns false if the socket was not dead.
  */
 async function removeDead(path: string, attempt: number): Promise<boolean> {
   const aside = `${path}.${process.pid}.${attempt}`;

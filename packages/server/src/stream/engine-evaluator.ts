@@ -24,7 +24,7 @@ export interface EngineEvaluatorModules {
  * lines arrive soon, and it shows how much text a segment yields.
  */
 const sealedRunCountMax = 8;
-/** If segments yield less text than this, each is evaluated by a single thread, so that each thread opens only half of them. */
+/** If segments yield less text than this, each is evaluated by a single thread, so that each thread opens only its share of them. */
 const sparseBytesMax = aheadBytesMax;
 
 /** The number of hot blocks in one run: enough to keep the threads busy, few enough to read ahead. */

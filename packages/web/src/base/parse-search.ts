@@ -10,7 +10,7 @@ export type SearchTarget =
 
 const addressBytes = 32;
 const signatureBytes = 64;
-/** A larger number that is above the head may be a time: from September 2001 on. */
+/** A number of at least this size (September 2001) that is above the head is a time in Unix seconds. */
 const secondsMin = 1_000_000_000;
 
 export function parseSearch(input: string, head: number | undefined): SearchTarget {

@@ -51,7 +51,7 @@ function readOrigin(text: string): string | undefined {
 
 const portMax = 65_535;
 const KEY_LIMIT_NAMES = keysOf(KEY_LIMITS);
-/** Keys that have an effect only with sources, and only with sources that are followed. */
+/** Keys that have an effect only with a source that is followed, and keys that have one only with a source of any kind. */
 const uselessBesideFiles = ['from', 'backfillTo', 'agreement'];
 const uselessAlone = [...uselessBesideFiles, 'keep', 'votes', 'allowMissing'];
 

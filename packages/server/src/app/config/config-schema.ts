@@ -32,11 +32,11 @@ function section<Properties extends Record<string, TSchema>>(
   return Type.Object(properties, { default: {}, description });
 }
 
-/** The options of a new dataset that the configuration does not set. */
+/** The options with which a new dataset is created if the configuration does not set them. */
 export const MADE_AS = { from: 'latest', votes: 'drop', allowMissing: [] } as const;
 
 /** Shows a default in the documentation only. The parsed configuration has none, because it must be known whether the key is set. */
-function whenMade(value: unknown): { readonly defaultText: string } {
+function documentedDefault(value: unknown): { readonly defaultText: string } {
   return { defaultText: `\`${JSON.stringify(value)}\`` };
 }
 
@@ -87,7 +87,7 @@ const dataset = Type.Object(
           Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
         ],
         {
-          ...whenMade(MADE_AS.from),
+          ...documentedDefault(MADE_AS.from),
           expected: 'latest, earliest, genesis or a slot',
           description:
             'the first block: `latest` (the finalized head), `earliest` (the first block that the source has), `genesis` or a slot. Only effective for a new dataset',
@@ -122,13 +122,13 @@ const dataset = Type.Object(
     ),
     votes: Type.Optional(
       choice(['drop', 'keep'], {
-        ...whenMade(MADE_AS.votes),
+        ...documentedDefault(MADE_AS.votes),
         description: 'whether vote transactions are stored. Only effective for a new dataset',
       }),
     ),
     allowMissing: Type.Optional(
       Type.Array(choice(['logs', 'rewards', 'meta'], {}), {
-        ...whenMade(MADE_AS.allowMissing),
+        ...documentedDefault(MADE_AS.allowMissing),
         maxItems: 3,
         description:
           'the kinds of records that blocks may lack: `logs`, `rewards`, `meta` (the statuses of transactions). Only effective for a new dataset',
@@ -321,7 +321,7 @@ export const configSchema = Type.Object({
       minimum: 1,
       maximum: 256,
       default: ENGINE_LIMITS.threadCount,
-      defaultText: 'one a core',
+      defaultText: 'one per core',
       description: 'threads',
     }),
     cacheBytesMax: Type.Integer({

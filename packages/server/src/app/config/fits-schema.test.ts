@@ -29,7 +29,7 @@ test('default: the schemas use only supported keywords', () => {
   expect([...words].filter((word) => ![...notes, ...known].includes(word))).toEqual([]);
 });
 
-test('property: a value fits exactly if the library accepts it, for every key', () => {
+test('property: a value fits if and only if the library accepts it, for every key', () => {
   for (const leaf of leaves) {
     const bounds = [leaf.minimum, leaf.maximum].flatMap((bound) =>
       bound === undefined ? [] : [bound - 1, bound - 0.5, bound, bound + 0.5, bound + 1],

@@ -23,7 +23,7 @@ function inForce(config: Config): Config {
     admin: { ...config.admin, port: adminPort(config) },
     datasets: config.datasets.map((dataset) => ({
       ...dataset,
-      ...madeAs(dataset),
+      ...creationKeys(dataset),
       folder: datasetFolder(dataset, config),
       dialects: dataset.dialects ?? config.dialects,
     })),
@@ -31,7 +31,12 @@ function inForce(config: Config): Config {
 }
 
 /** Keys that apply to a new dataset, and are rejected if no dataset can be created. */
-function madeAs({ sources, from, votes, allowMissing }: DatasetConfig): Partial<DatasetConfig> {
+function creationKeys({
+  sources,
+  from,
+  votes,
+  allowMissing,
+}: DatasetConfig): Partial<DatasetConfig> {
   const isFollowed = sources.some(({ kind }) => kind !== 'files');
   return {
     ...(isFollowed ? { from: from ?? MADE_AS.from } : {}),

@@ -81,7 +81,7 @@ describe('sluice import', () => {
     await importInto('kept', '--votes', 'keep', at('a.jsonl'));
     const { err } = await importInto('kept', '--allow-missing', 'logs', at('b.jsonl.gz'));
     expect(err).toContain(
-      'mine exists and keeps the options it was created with: votes keep, may lack nothing.',
+      'mine exists and keeps the options it was created with: votes keep, allow-missing none.',
     );
     const same = await importInto('kept', '--votes', 'keep', at('a.jsonl'));
     expect(same.err).not.toContain('keeps the options');
@@ -119,8 +119,12 @@ describe('sluice import', () => {
     writeFileSync(at('bare.jsonl'), `${JSON.stringify(line)}\n`);
     const refused = await importInto('bare', at('bare.jsonl'));
     expect(refused.err).toMatch(/--meta-optional.*block-meta-missing/);
-    for (const said of [['--meta-optional'], ['--allow-missing', 'meta']]) {
-      const { code, err } = await importInto(`bare-${said.length}`, ...said, at('bare.jsonl'));
+    for (const options of [['--meta-optional'], ['--allow-missing', 'meta']]) {
+      const { code, err } = await importInto(
+        `bare-${options.length}`,
+        ...options,
+        at('bare.jsonl'),
+      );
       expect([code, err]).toMatchObject([0, expect.stringContaining('1 blocks')]);
     }
   });

@@ -78,7 +78,7 @@ function describeDifference(
   const kinds: readonly string[] = allowMissing;
   const isSame = votes === asked.votes && wanted.every((kind) => kinds.includes(kind));
   if (isSame) return '';
-  const kept = `votes ${votes}, may lack ${kinds.join(', ') || 'nothing'}`;
+  const kept = `votes ${votes}, allow-missing ${kinds.join(',') || 'none'}`;
   return `${name} exists and keeps the options it was created with: ${kept}.\n`;
 }
 

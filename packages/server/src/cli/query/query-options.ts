@@ -120,7 +120,7 @@ function addOutputOptions(command: Command): Command {
     .option('--quiet', 'no progress on stderr');
 }
 
-/** An option with one or several values, separated by commas or by repeating it. The name of the dataset may follow it. */
+/** An option with one or several values, separated by commas or by repeating it. So the argument after it can be the dataset. */
 function several(flags: string, description: string): Option {
   return new Option(flags, description).argParser(
     (text: string, before: readonly string[] | undefined) => [

@@ -22,5 +22,5 @@ export function addTarget(command: Command): Command {
 }
 
 export const targetHelp = `
-A name is looked up at the service of SLUICE_URL (default: http://127.0.0.1:8080), then in ./data. A key that the service wants
-comes from SLUICE_KEY.`;
+A name is looked up at the service of SLUICE_URL (default: http://127.0.0.1:8080), then in ./data. If the service requires a
+key, set SLUICE_KEY.`;

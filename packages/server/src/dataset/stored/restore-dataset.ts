@@ -13,7 +13,7 @@ export async function restoreDataset(
   { manifest, chain }: { readonly manifest: Manifest; readonly chain: ChainSnapshot },
   { fs }: { readonly fs: Fs },
 ): Promise<void> {
-  assert(chain.hot.length === 0, 'hot blocks are restored from where their bytes are');
+  assert(chain.hot.length === 0, 'hot blocks are restored separately');
   const options = { folder: `${folder}/journal`, fileBytesMax: datasetLimits.journalFileBytesMax };
   const { journal } = await Journal.open(options, { fs });
   try {
@@ -21,6 +21,6 @@ export async function restoreDataset(
   } finally {
     await journal.close();
   }
-  // Last, because a dataset with a manifest and without a journal would be taken for a new one.
+  // The manifest is written last, because a dataset with a manifest and without a journal would be taken for a new one.
   await createDataset(folder, manifest, { fs });
 }

@@ -126,7 +126,7 @@ class Verification {
       return [fileDamage('the content does not match the file name')];
     const isLocated =
       segment.signatures === undefined || isDeepStrictEqual(segment.signatures, signatures);
-    return isLocated ? [] : [fileDamage('the journal has another place of its signature index')];
+    return isLocated ? [] : [fileDamage('the journal has another position of its signature index')];
   }
 
   async #checkHot(block: HotBlock): Promise<CodedError[]> {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
 import { RunPlaces } from './run-places.ts';
 
-/** For runs that must not be cut. */
+/** The callback of runs that must not be cut. */
 function cutNobody(): never {
   expect.unreachable('no run is cut');
 }

@@ -48,7 +48,7 @@ export class ResponseWriter implements WaitingWrite {
     if (byteLength === 0) onSent?.();
     else if (this.#response.chunkedEncoding) sendChunk(socket, { parts, byteLength }, onSent);
     else sendTogether(socket, parts, onSent);
-    return this.#hasRoom() ? 'written' : this.#wait(() => this.#hasRoom());
+    return this.#canContinue() ? 'written' : this.#wait(() => this.#canContinue());
   }
 
   end(bytes: Uint8Array): Promise<WriteOutcome> {
@@ -85,7 +85,7 @@ export class ResponseWriter implements WaitingWrite {
   }
 
   /** A large write counts as waiting until the end of the event loop turn, even if the system accepted all of it. */
-  #hasRoom(): boolean {
+  #canContinue(): boolean {
     const { socket } = this.#response;
     return socket !== null && (!socket.writableNeedDrain || this.unsent() === 0);
   }

@@ -353,7 +353,7 @@ describe('sources that fail', () => {
     expect(setting.dataset.snapshot().start).toBe(22);
   });
 
-  test('behavior: F-13 if one source lies and another is pruned, the rest is loaded from the others', async () => {
+  test('behavior: F-13 if one source returns wrong blocks and another is pruned, each block is loaded from the other one', async () => {
     const setting = await startSetting({ skipRate: 0 }, { nodeCount: 2 });
     const [first, second] = setting.nodes as [SimulatedNode, SimulatedNode];
     first.faults.set({ kind: 'wrong-parent-hash', fromSlot: 60, toSlot: 60 });

@@ -52,9 +52,9 @@ export function checkIdentity(
     source.isGenesisChecked = true;
     return;
   }
-  const theirs = `--votes ${content?.votes}, may lack ${content?.allowMissing.join(', ') || 'nothing'}`;
+  const theirs = `votes ${content?.votes}, allow-missing ${content?.allowMissing.join(',') || 'none'}`;
   source.health.disable(`it stores other records than the dataset: ${theirs}`);
-  const ours = `--votes ${votes}, may lack ${kinds.join(', ') || 'nothing'}`;
+  const ours = `votes ${votes}, allow-missing ${kinds.join(',') || 'none'}`;
   alarms.raise('portal-content-differs', `${source.name} has ${theirs}; the dataset has ${ours}`);
 }
 

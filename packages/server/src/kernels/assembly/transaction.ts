@@ -413,7 +413,7 @@ function pushVersion(): bool {
   let version: u32 = lookupCount > 0 ? 1 : 0;
   if (goToValue(F_VERSION)) {
     if (load<u8>(at) == 0x22) {
-      // 'legacy', overlapping
+      // The text is 'legacy', which is compared as two words that overlap.
       if (!readText() || textLength != 6 || load<u32>(textStart) != 0x6167656c || load<u32>(textStart, 2) != 0x79636167) return false;
       version = 0;
     } else {

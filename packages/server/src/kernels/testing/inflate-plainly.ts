@@ -138,7 +138,7 @@ export function inflatePlainly(bytes: Uint8Array): Inflated {
     if (type === 'stored') {
       reader.skipToByte();
       const length = reader.bits(16);
-      assert(reader.bits(16) === (length ^ 0xffff), 'the length is there twice');
+      assert(reader.bits(16) === (length ^ 0xffff), 'the length is followed by its complement');
       for (let i = 0; i < length; i++) text.push(reader.bits(8));
       continue;
     }

@@ -19,7 +19,7 @@ export type PlainCounts = number[][];
 
 interface PageOptions {
   readonly pageTransactions: number;
-  /** The highest dictionary id before, or -1. */
+  /** The highest key id before the row group, or -1. */
   readonly highestBefore: number;
 }
 

@@ -6,7 +6,7 @@
  *   values        u24[n], aligned with the fingerprints
  *
  * A key's bucket and fingerprint come from one 32-bit hash of its bytes. A bucket has about 8 entries, so an absent key passes the
- * fingerprints in 3 % of lookups. A bucket with 255 entries is full; further entries are in one of the next two buckets. All three arrays
+ * fingerprints in 3 % of lookups. A bucket with 255 entries is full; further entries are in the next bucket that is not. All three arrays
  * are read by position, so a lookup reads about a hundred bytes.
  */
 import { assert } from '../../base/assert.ts';
@@ -102,7 +102,7 @@ export interface BucketPlace {
   readonly inBlock: number;
 }
 
-/** Returns the bucket of a hash, or the one so many after it. */
+/** Returns the place of the bucket of a hash, or of the bucket that comes `after` buckets later. */
 export function placeBucket(hash: number, blocksLength: number, after = 0): BucketPlace {
   const bucketCount = countBuckets(blocksLength);
   const bucket = ((hash >>> (32 - Math.log2(bucketCount))) + after) % bucketCount;

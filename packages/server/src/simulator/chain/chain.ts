@@ -57,7 +57,7 @@ export class SimulatedChain implements Trunk {
   /** The source of all random choices of this chain. */
   readonly random: Random;
   readonly #cells = new Map<number, ChainCell>();
-  /** The hashes of the newest blocks that were built. Their children name them too. */
+  /** The hashes of blocks that were built lately. The hash of a block is needed again for its child. */
   readonly #hashes = new Map<string, BlockHash>();
 
   constructor(options: Partial<ChainOptions>) {

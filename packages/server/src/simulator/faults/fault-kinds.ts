@@ -35,7 +35,7 @@ export interface FaultSpec {
   readonly parameters: Readonly<Record<string, ParameterSpec>>;
 }
 
-/** The keys that restrict the faults of each place: a state of the chain has no number of times, a batch no slot. */
+/** The keys that restrict the faults of each place. A state of the chain cannot apply a number of times; a batch has no slot. */
 const scopeByPlace: Readonly<Record<FaultPlace, readonly ScopeKey[]>> = {
   wire: SCOPE_KEYS,
   call: SCOPE_KEYS,

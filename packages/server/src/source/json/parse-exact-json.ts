@@ -1,5 +1,5 @@
 /**
- * Parses JSON without losing digits. Rejects input that `JSON.parse` would change silently or not survive: invalid UTF-8, lone
+ * Parses JSON without losing digits. Rejects input that `JSON.parse` would change silently or crash on: invalid UTF-8, lone
  * surrogates, and deep nesting.
  *
  * An integer of 16 digits or more may not fit into a JavaScript number, so it is quoted before parsing. The mark U+007F in front
@@ -12,7 +12,7 @@
  *   {"fee":18446744073709551615,"log":"␡0␡ 5"}  ─►  {"fee":"␡1␡18446744073709551615","log":"␡0␡ 5"}
  *
  * The transactions of a block are cut out and parsed one by one on demand. The objects of a transaction are then still in the
- * processor's caches when they are read, and die before the garbage collector visits them. One text stands for a run of
+ * processor's caches when they are read, and are released before the next garbage collection. One text stands for a run of
  * transactions that are separated by a comma only:
  *
  *   {"blockhash":…,"transactions":[{…},{…}, {…}]}  ─►  {"blockhash":…,"transactions":["␡0","␡1"]}, {…},{…} and {…}

@@ -356,7 +356,7 @@ test('behavior: balances are sorted by account text, few or many', () => {
   }
 });
 
-test('error: I-06: a successful transaction without log refuses the block unless logs may be missing', () => {
+test('error: I-06: a block with a successful transaction without log is refused unless logs may be missing', () => {
   const parts = { instructions: [call(program.a)], meta: { logMessages: null } };
   expect(refusalOfOne(parts).detail).toEqual({ slot: 1000, transaction: 0, kind: 'logs' });
   expect(normalizeOne(parts, { allowMissing: ['logs'] }).counts.missingLogs).toBe(1);

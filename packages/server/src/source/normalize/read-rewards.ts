@@ -68,7 +68,7 @@ function sortRewards(rewards: Reward[]): Reward[] {
       sorted[at] = sorted[at - 1] as Reward;
     }
     sorted[at] = reward;
-    // Many rewards have the same prefix, as those of one account, so texts are compared.
+    // If many rewards have the same prefix, such as those of one account, comparing texts is faster.
     if (moveCount > movesPerRewardMax * sorted.length) return rewards.sort(compareRewards);
   }
   return sorted;

@@ -66,7 +66,7 @@ function lookupsOf(name: string, chain: Partial<ChainSnapshot>) {
   const owned = new DatasetSegments({ dataset, pool });
   const evaluator = new EngineEvaluator({ pool, segments: owned });
   const lookups = new DatasetLookups({ dataset, evaluator, segments: owned, pool });
-  /** What a commit does: readers get another list of segments. */
+  /** Replaces the list of segments, as a commit does. */
   const change = (next: readonly SealedSegment[]) => {
     snapshot = { ...snapshot, segments: next };
   };
@@ -179,7 +179,7 @@ function uniqueBlock(slot: number): Block {
   return { ...block, transactions: block.transactions.map((one) => ({ ...one, signatures })) };
 }
 
-test('default: a transaction is found in any of 2,000 segments, also without the places of their indexes', async () => {
+test('default: a transaction is found in any of 2,000 segments, also if the list of segments lacks the positions of their indexes', async () => {
   const many = Array.from({ length: 2_000 }, (_, slot) => uniqueBlock(slot));
   const sealed = many.map((block) => sealAs(`many-${block.header.number}`, [block]));
   const older = sealed.map(({ signatures: _, ...segment }) => segment);
@@ -194,7 +194,7 @@ test('default: a transaction is found in any of 2,000 segments, also without the
   }
 });
 
-test('behavior: segments that were merged, replaced or removed leave no entry behind', async () => {
+test('behavior: transactions are found correctly after segments were merged, replaced or removed', async () => {
   const own = [700, 701, 702, 703].map(uniqueBlock);
   const [a, b, c, d] = own as [Block, Block, Block, Block];
   const parts = own.map((block) => sealAs(`part-${block.header.number}`, [block]));
@@ -212,14 +212,14 @@ test('behavior: segments that were merged, replaced or removed leave no entry be
   change([merged, replaced]);
   expect(await findSlot(lookups, d)).toBe('transaction-unknown');
   expect(await findSlot(lookups, uniqueBlock(903))).toBe(903);
-  // Retention.
+  // Retention removes a segment.
   rmSync(join(folder, 'merged'));
   change([replaced]);
   expect(await findSlot(lookups, a)).toBe('transaction-unknown');
   expect(damages).toEqual([]);
 });
 
-test('error: segment-damaged if the signature index is damaged, instead of a transaction that is unknown', async () => {
+test('error: segment-damaged, and not transaction-unknown, if the signature index is damaged', async () => {
   const block = uniqueBlock(800);
   const segment = sealAs('damaged-index', [block]);
   const bytes = readFileSync(join(folder, 'damaged-index'));

@@ -13,7 +13,7 @@ export function LogList({ view }: { readonly view: TransactionView }) {
     <Panel
       title="Logs"
       aside={
-        transaction.hasDroppedLogMessages && <span class="badge warn">the ledger cut the log</span>
+        transaction.hasDroppedLogMessages && <span class="badge warn">the log is incomplete</span>
       }
       flush
     >

@@ -1,4 +1,4 @@
-/** Queries that other pages link to, for the records behind what they show. */
+/** Queries that other pages link to. They select the records from which the figures of those pages come. */
 export interface SampleRange {
   readonly fromBlock: number;
   readonly toBlock?: number;

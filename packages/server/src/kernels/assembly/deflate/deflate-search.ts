@@ -6,7 +6,7 @@ import { addSequence, endSequences, matchLength } from './deflate-sequences';
 const DISTANCE_MAX: u32 = 32768;
 /** How many bytes are hashed and compared at once, and the shortest match. */
 const WORD_BYTES: u32 = 8;
-/** Positions by hash, 16 bits each. */
+/** The hash table has 2^15 positions of 16 bits each. */
 const HASH_BITS: u32 = 15;
 /** After this many positions without a match, as a power of two, the search takes longer steps. */
 const STEP_BITS: u32 = 7;

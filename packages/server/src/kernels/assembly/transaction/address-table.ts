@@ -30,7 +30,7 @@ let slots: usize = 0;
 let entries: usize = 0;
 let keys: usize = 0;
 export let addressCount: u32 = 0;
-/** A decoded text. Larger than a key, for texts that are not keys. */
+/** The buffer for a decoded text. It is larger than a key, because other texts may decode to more bytes. */
 const decoded = memory.data(64, 16);
 /** Masks for the valid bytes of the last third of a text. */
 const masks = memory.data(32, 16);
@@ -76,7 +76,7 @@ function lastThird(text: usize, length: u32): v128 {
   return v128.and(v128.load(text, 32), v128.load(masks + 16 - <usize>(length - 32)));
 }
 
-/** Independent products, combined at the end. */
+/** Sums products that do not depend on each other, so that the processor computes them in parallel. */
 // @ts-ignore: decorator
 @inline
 function hashOf(a: v128, b: v128, c: v128): u64 {
@@ -98,7 +98,7 @@ export function readAddress(): i32 {
   const quotes = i8x16.bitmask(i8x16.eq(v128.load(text, 32), i8x16.splat(0x22)));
   const length = lengthMin + <u32>ctz(quotes);
   const textEnd = text + length;
-  // A quote before this position cannot be part of an address.
+  // The first 32 characters are not searched for a quote: it is not base58, so `addressOf` rejects a text that contains one.
   if (length > lengthMax || textEnd >= end) return -1;
   moveTo(textEnd + 1);
   return addressOf(text, length);

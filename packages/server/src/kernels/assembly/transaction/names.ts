@@ -170,7 +170,7 @@ function findKey(first: i32, last: i32, follower: usize): i32 {
   return UNKNOWN;
 }
 
-/** Compares overlapping words from both ends, which cover every length. */
+/** For lengths from 8 to 32, compares words from both ends, which may overlap. */
 export function isSame(a: usize, b: usize, length: u32): bool {
   if (length >= 16) {
     if (length > 32) return memory.compare(a, b, length) == 0;

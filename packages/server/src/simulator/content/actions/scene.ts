@@ -61,6 +61,7 @@ export class Scene {
     return this.world.users + this.user;
   }
 
+  /** Whether the user is one of the few with large funds. */
   get isWhale(): boolean {
     return this.user < WHALE_COUNT;
   }

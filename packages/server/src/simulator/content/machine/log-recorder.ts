@@ -1,5 +1,5 @@
 /**
- * The log of a transaction, as orders for the printer, with the limit of a node: a line is kept while the total stays below 10,000 bytes.
+ * The log of a transaction, recorded as orders for the JSON printer, with the limit of a node: a line is kept while the total stays below 10,000 bytes.
  * The first line that does not fit is replaced by a truncation mark, once. Later lines that are short enough are kept.
  */
 import { ORDER } from '../json-printer.ts';

@@ -10,8 +10,8 @@ const slotNames = /^(number|parentSlot|parentNumber)$/;
 const titleLengthMax = 2_000;
 
 /**
- * Renders one value of a record. Addresses, signatures and slots are links. A function rather than a component: a scrolled
- * table renders a hundred of them in a frame.
+ * Renders one value of a record. Addresses, signatures and slots are links. This is a function and not a component, because
+ * a scrolled table renders a hundred cells in a frame.
  */
 export function renderCell(dataset: string, column: RecordColumn, value: unknown) {
   const { name } = column;
