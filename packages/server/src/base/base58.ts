@@ -6,9 +6,11 @@
  * therefore compare like the numbers they encode, and the number of encoded bytes follows from the length of the text
  * and one comparison, without decoding.
  *
- * This is hand-written because a block has thousands of these texts and most of them need only that check, which
- * libraries do not offer. Tests compare it with `@scure/base`.
+ * The check of a text's length is our own, because a block has thousands of these texts, most need only that check, and libraries would
+ * decode them for it.
  */
+import { base58 } from '@scure/base';
+
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const one = 0x31;
 const notADigit = 0xff;
@@ -21,12 +23,6 @@ const digitValues = new Uint8Array(256).fill(notADigit);
 for (let value = 0; value < alphabet.length; value++) {
   digitValues[alphabet.charCodeAt(value)] = value;
 }
-
-// Decoding takes four characters per step and stores three bytes per limb: the product of both stays far below 2^53.
-const characterCountPerStep = 4;
-const stepBase = 58 ** characterCountPerStep;
-const limbBase = 2 ** 24;
-const stepPowers = [1, 58, 58 ** 2, 58 ** 3, stepBase];
 
 /** Returns the value of a character of valid base58 text. Values are in the order of the characters. */
 export function base58Value(code: number): number {
@@ -72,83 +68,11 @@ export function describeBase58Fault(text: string): string {
 
 /** Returns the decoded bytes, or `undefined` if a character is outside the alphabet. */
 export function decodeBase58(text: string): Uint8Array | undefined {
-  if (!isBase58(text)) return undefined;
-  const zeroCount = leadingOneCount(text);
-  const limbs = toLimbs(text, zeroCount);
-  const bytes = new Uint8Array(zeroCount + limbs.length * 3);
-  let end = bytes.length;
-  for (let limb of limbs) {
-    bytes[--end] = limb;
-    limb >>>= 8;
-    bytes[--end] = limb;
-    bytes[--end] = limb >>> 8;
-  }
-  // The top limb may hold fewer than three bytes.
-  let first = zeroCount;
-  while (first < bytes.length && bytes[first] === 0) first++;
-  return bytes.subarray(first - zeroCount);
-}
-
-/** Returns the number that the characters from `start` on encode, as little-endian limbs of 24 bits. */
-function toLimbs(text: string, start: number): Float64Array {
-  const limbs = new Float64Array(Math.ceil(((text.length - start) * 5.858) / 24) + 1);
-  let used = 0;
-  for (let position = start; position < text.length; ) {
-    const count = Math.min(characterCountPerStep, text.length - position);
-    let carry = 0;
-    for (const end = position + count; position < end; position++) {
-      carry = carry * 58 + (digitValues[text.charCodeAt(position)] as number);
-    }
-    const base = stepPowers[count] as number;
-    for (let i = 0; i < used; i++) {
-      const value = (limbs[i] as number) * base + carry;
-      carry = Math.floor(value / limbBase);
-      limbs[i] = value - carry * limbBase;
-    }
-    if (carry > 0) limbs[used++] = carry;
-  }
-  return limbs.subarray(0, used);
+  return isBase58(text) ? base58.decode(text) : undefined;
 }
 
 export function encodeBase58(bytes: Uint8Array): string {
-  let zeroCount = 0;
-  while (zeroCount < bytes.length && bytes[zeroCount] === 0) zeroCount++;
-  const groups = toGroups(bytes, zeroCount);
-  let text = '';
-  for (const group of groups) {
-    let rest = group;
-    let characters = '';
-    for (let i = 0; i < characterCountPerStep; i++) {
-      characters = alphabet.charAt(rest % 58) + characters;
-      rest = Math.floor(rest / 58);
-    }
-    text = characters + text;
-  }
-  let first = 0;
-  while (first < text.length && text.charCodeAt(first) === one) first++;
-  return '1'.repeat(zeroCount) + text.slice(first);
-}
-
-/** Returns the bytes from `start` on as little-endian groups of four characters. */
-function toGroups(bytes: Uint8Array, start: number): Float64Array {
-  const groups = new Float64Array(Math.ceil(((bytes.length - start) * 8) / 23.4) + 1);
-  let used = 0;
-  for (let position = start; position < bytes.length; ) {
-    const count = Math.min(3, bytes.length - position);
-    let carry = 0;
-    for (const end = position + count; position < end; position++) {
-      carry = carry * 256 + (bytes[position] as number);
-    }
-    const base = 256 ** count;
-    for (let i = 0; i < used; i++) {
-      const value = (groups[i] as number) * base + carry;
-      carry = Math.floor(value / stepBase);
-      groups[i] = value - carry * stepBase;
-    }
-    // Three bytes can hold more than four characters can, so the carry may fill several groups.
-    for (; carry > 0; carry = Math.floor(carry / stepBase)) groups[used++] = carry % stepBase;
-  }
-  return groups.subarray(0, used);
+  return base58.encode(bytes);
 }
 
 function leadingOneCount(text: string): number {
