@@ -21,7 +21,7 @@ const data = join(folder, 'data');
 /** More than the newest 256 slots, which are evaluated block by block for all followers together. */
 const blockCount = Number(process.env['SPEED_BLOCKS'] ?? 300);
 const transactions = Number(process.env['SPEED_TRANSACTIONS'] ?? 80);
-/** The number of rounds of a warm query, as far as they fit into the time. The fastest round of each service is compared. */
+/** The rounds of a warm query: at least the first number, then until the second or the time is reached. The fastest are compared. */
 const roundCountMin = 4;
 const roundCountMax = Number(process.env['SPEED_ROUNDS'] ?? 30);
 const roundsMsMax = Number(process.env['SPEED_MS'] ?? 3_000);

@@ -253,7 +253,7 @@ function breakStore(kind: string): Action {
 class HeadWatch {
   longestMs = 0;
   longestSharedMs = 0;
-  /** The faults until the end of each of these times, the last one first, and the time of day. */
+  /** The last faults before the end of each of these two times, newest first, with the time of day. */
   longestAfter = '';
   longestSharedAfter = '';
   /** The faults so far. */

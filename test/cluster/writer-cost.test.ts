@@ -24,7 +24,7 @@ const phases = ['no readers', 'three readers', 'no readers, a busy core'] as con
 type Phase = (typeof phases)[number];
 const roundCount = Number(process.env['WRITER_ROUNDS'] ?? 2);
 const blockCount = Number(process.env['WRITER_BLOCKS'] ?? 40);
-/** A cost for each reader would multiply a count. Commits that share a message, and segments at the edges of a phase, change it less. */
+/** A count with readers may be this many times the count without. Work for each reader would make it several times as large. */
 const shareMax = 1.5;
 const startSlot = 100;
 

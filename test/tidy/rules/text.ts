@@ -47,7 +47,7 @@ export function findLargeFiles(files: readonly RepositoryFile[]): Finding[] {
     .map(({ path }) => ({ path, message: 'larger than 512 KiB: generate it from a seed instead' }));
 }
 
-/** A reader must be able to take in the list of files at a glance. */
+/** With at most this many files, a person can still read the list of the files of a folder quickly. */
 const folderFilesMax = 27;
 
 /** Finds folders of product code with too many files. Tests do not count. */

@@ -17,13 +17,13 @@ export interface KvLeaseModules {
   readonly changeLeader: () => Promise<void>;
 }
 
-/** How often in the time to live the holder renews the key, and the others try to create it. */
+/** How often in the time to live the holder renews the key, and the processes that wait for it read it. */
 const stepsPerLease = 4;
 /** The holder gives up before the key can expire, by this share of the time to live. */
 const safetyShare = 0.25;
-/** A key that was not renewed for longer than its time to live, by this share of it, is taken over. */
+/** A key is taken over when it was not renewed for its time to live and this share of that time in addition. */
 const overdueShare = 0.25;
-/** After so many times to live without a response to a write the servers are asked for another leader. */
+/** When the servers respond to no write for this many times to live, they are asked to elect another leader. */
 const silentLeases = 3;
 
 /** A key that its holder renews. The server removes the key when it is not renewed. */
@@ -121,7 +121,7 @@ export class KvLease implements Lease {
 /**
  * Watches the key of a lease that another process may hold.
  *
- * A process that waits only reads the key, because every write that the servers refuse is a step of their log: with NATS 2.9 the copies
+ * A process that waits only reads the key, because every write that the servers refuse is an entry in their log: with NATS 2.9 the copies
  * of the key's stream differed after many refused writes and a restart, and its leader then responded to no write.
  */
 class KeyWatch {
@@ -158,7 +158,7 @@ class KeyWatch {
     });
   }
 
-  /** Returns whether the servers respond to reads but to no write for longer than an election takes. Starts anew if so. */
+  /** Returns whether the servers respond to reads but to no write for longer than an election takes. If so, the next call measures anew. */
   isSilent(nowMs: number): boolean {
     const isSilent =
       this.#silentSinceMs !== undefined &&
