@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
-import { type Child, startChild } from './services/child.ts';
+import { type Child, cpuMsOf, startChild } from './services/child.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
 import { ClusterMember } from './services/member.ts';
 import { type NatsCluster, readTraffic, startNats } from './services/start-nats.ts';
@@ -33,12 +33,6 @@ const behindMax = 3;
 /** Keeps a core busy and its caches full. */
 const loadCode =
   'const a = new Uint8Array(1 << 25); for (;;) for (let i = 0; i < a.length; i += 64) a[i]++;';
-
-/** Processor time that a process has used, in milliseconds. Linux counts it in hundredths of a second. */
-function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
 
 /** Bytes that a process has read and written, from and to files and connections, and the system calls for it. */
 function ioOf(pid: number): { readBytes: number; writtenBytes: number; calls: number } {
