@@ -13,6 +13,7 @@ import type { ByteRange } from '../../packages/server/src/object-store/object-st
 import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
 import { openRangeFile } from '../../packages/server/src/storage/range-file.ts';
 import { ServiceProcess } from '../service/service-process.ts';
+import { cpuMsOf } from './services/child.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
 import { type S3Server, useS3 } from './services/start-s3.ts';
 
@@ -105,19 +106,33 @@ async function startCold(): Promise<void> {
   remote = await ServiceProcess.startServe(['--config', join(folder, 'serve.yaml')]);
 }
 
-/** Returns the times of the fastest rounds. Each round asks both services, first the one that was second in the last round. */
-async function fastestOfBoth(
-  query: object,
-): Promise<{ localMs: number; remoteMs: number; roundCount: number }> {
+interface WarmTimes {
+  readonly localMs: number;
+  readonly remoteMs: number;
+  readonly roundCount: number;
+  /** The processor time of the service over the bucket, as a share of that of the other one. */
+  readonly cpuShare: number;
+}
+
+/**
+ * Returns the times of the fastest rounds, and the processor time of all. Each round asks both services, first the one that was second in
+ * the last round.
+ */
+async function measureWarm(query: object): Promise<WarmTimes> {
   const fastest = new Map([local, remote].map((service) => [service, Number.POSITIVE_INFINITY]));
+  const cpuMs = () => [cpuMsOf(local.pid), cpuMsOf(remote.pid)] as const;
+  const [localCpuMs, remoteCpuMs] = cpuMs();
   const startMs = performance.now();
   for (let round = 0; ; round++) {
     const [localMs = 0, remoteMs = 0] = fastest.values();
     const elapsedMs = performance.now() - startMs;
     const isOver = round >= roundCountMax || elapsedMs > roundsMsMax;
     const isSettled = remoteMs < localMs * warmShareMax || elapsedMs > moreRoundsMsMax;
-    if (round >= roundCountMin && isOver && isSettled)
-      return { localMs, remoteMs, roundCount: round };
+    if (round >= roundCountMin && isOver && isSettled) {
+      const [localEndMs, remoteEndMs] = cpuMs();
+      const cpuShare = (remoteEndMs - remoteCpuMs) / (localEndMs - localCpuMs);
+      return { localMs, remoteMs, roundCount: round, cpuShare };
+    }
     for (const service of round % 2 === 0 ? [local, remote] : [remote, local]) {
       const { ms } = await ask(service, query);
       fastest.set(service, Math.min(fastest.get(service) ?? ms, ms));
@@ -178,10 +193,10 @@ test('default: the same answers; a cold query fetches at most 1.3 times the colu
     const { requests, bodyBytes, concurrency } = proxy;
     expect(cold.text === expected.text && cold.text.length > 1_000).toBe(true);
     const needed = countNeeded(query);
-    const { localMs, remoteMs, roundCount } = await fastestOfBoth(query);
+    const { localMs, remoteMs, roundCount, cpuShare } = await measureWarm(query);
     const perGigabyte = Math.round(requests / (bodyBytes / 1e9));
     process.stdout.write(
-      `${name}: answer ${cold.text.length} B; warm ${localMs.toFixed(1)} ms local, ${remoteMs.toFixed(1)} ms bucket (${(remoteMs / localMs).toFixed(2)} x, fastest of ${roundCount} rounds); cold ${cold.ms.toFixed(0)} ms, ${bodyBytes} B in ${requests} requests (${perGigabyte} a GB), ${concurrency.toFixed(1)} at a time, needed ${needed} B: ${(bodyBytes / needed).toFixed(2)} x\n`,
+      `${name}: answer ${cold.text.length} B; warm ${localMs.toFixed(1)} ms local, ${remoteMs.toFixed(1)} ms bucket (${(remoteMs / localMs).toFixed(2)} x, fastest of ${roundCount} rounds; processor time ${cpuShare.toFixed(2)} x); cold ${cold.ms.toFixed(0)} ms, ${bodyBytes} B in ${requests} requests (${perGigabyte} a GB), ${concurrency.toFixed(1)} at a time, needed ${needed} B: ${(bodyBytes / needed).toFixed(2)} x\n`,
     );
     expect(bodyBytes).toBeLessThan(needed * 1.3 + 64 * 1_024);
     // Two threads that fetched one range after another would have two requests in progress at most.

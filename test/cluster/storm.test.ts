@@ -161,6 +161,8 @@ interface Action {
   readonly run: () => void;
   readonly undo?: () => void;
   readonly forMs?: number;
+  /** The process that must serve again before the next fault of the group. Without it a second fault could meet the only writer. */
+  readonly member?: ClusterMember;
 }
 
 const memberKinds = ['kill -9', 'stop', 'pause', 'cut off NATS', 'cut off S3'] as const;
@@ -200,12 +202,12 @@ async function buildAction({ kind, target }: Step): Promise<Action> {
   const relays = kind === 'cut off S3' ? [member.s3Relay] : member.natsRelays;
   switch (kind) {
     case 'kill -9':
-      return { name, group, run: () => member.signal('SIGKILL') };
+      return { name, group, member, run: () => member.signal('SIGKILL') };
     case 'stop':
-      return { name, group, run: () => member.signal('SIGTERM') };
+      return { name, group, member, run: () => member.signal('SIGTERM') };
     case 'pause': {
       const [run, undo] = [() => member.signal('SIGSTOP'), () => member.signal('SIGCONT')];
-      return { name, group, forMs: pauseMs, run, undo };
+      return { name, group, member, forMs: pauseMs, run, undo };
     }
     default: {
       const run = () => {
@@ -214,7 +216,7 @@ async function buildAction({ kind, target }: Step): Promise<Action> {
       const undo = () => {
         for (const relay of relays) relay.heal();
       };
-      return { name, group, forMs: cutMs, run, undo };
+      return { name, group, member, forMs: cutMs, run, undo };
     }
   }
 }
@@ -313,6 +315,12 @@ async function injectFaults(watch: HeadWatch): Promise<void> {
     action.undo?.();
     // The group has time to recover before its next fault starts.
     await systemClock.sleep(recoverMs);
+    const { member } = action;
+    if (member !== undefined)
+      await waitUntil(
+        `${member.name} serves again`,
+        async () => (await member.readHead()) !== undefined,
+      );
     broken.delete(action.group);
     if (action.isShared === true) watch.sharedCount--;
   };

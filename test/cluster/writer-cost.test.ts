@@ -1,10 +1,11 @@
 /**
  * Measures whether readers cost the writer of a cluster anything. The phases alternate within one run: without readers, with three,
- * and without readers while an unrelated process keeps a core busy. The readers run all the time; SIGSTOP suspends them in the
- * phases without readers.
+ * and without readers while two unrelated processes use the cores and caches. The readers run all the time; SIGSTOP suspends them in
+ * the phases without readers. A phase starts when the writer has reached the head of the source: while it catches up, many blocks share
+ * a message, and each of them costs less.
  *
  * The counts of messages, requests and bytes do not depend on the load of the machine, so they are compared. Processor time does:
- * processes on other cores use the same caches. It is printed; the third phase shows how much of the difference any load causes.
+ * processes on all cores share caches. It is printed; the third phase shows how much of the difference any load causes.
  *
  * WRITER_ROUNDS is the number of rounds of all phases, WRITER_BLOCKS the number of blocks of a phase.
  */
@@ -14,25 +15,24 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
-import { type Child, startChild } from './services/child.ts';
+import { type Child, cpuMsOf, startChild } from './services/child.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
 import { ClusterMember } from './services/member.ts';
 import { type NatsCluster, readTraffic, startNats } from './services/start-nats.ts';
 import { useS3 } from './services/start-s3.ts';
 
-const phases = ['no readers', 'three readers', 'no readers, a busy core'] as const;
+const phases = ['no readers', 'three readers', 'no readers, other load'] as const;
 type Phase = (typeof phases)[number];
 const roundCount = Number(process.env['WRITER_ROUNDS'] ?? 2);
 const blockCount = Number(process.env['WRITER_BLOCKS'] ?? 40);
 /** A count with readers may be this many times the count without. Work for each reader would make it several times as large. */
 const shareMax = 1.5;
 const startSlot = 100;
-
-/** Processor time that a process has used, in milliseconds. Linux counts it in hundredths of a second. */
-function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
+/** The slots that the writer may be behind the source at the start of a phase. */
+const behindMax = 3;
+/** Keeps a core busy and its caches full. */
+const loadCode =
+  'const a = new Uint8Array(1 << 25); for (;;) for (let i = 0; i < a.length; i += 64) a[i]++;';
 
 /** Bytes that a process has read and written, from and to files and connections, and the system calls for it. */
 function ioOf(pid: number): { readBytes: number; writtenBytes: number; calls: number } {
@@ -92,7 +92,8 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-writer-'));
 const closers: (() => Promise<unknown>)[] = [];
 let nats: NatsCluster;
 let proxy: FaultProxy;
-let spinner: Child;
+let loads: Child[] = [];
+let node: Awaited<ReturnType<typeof startSimulatedNode>>;
 let writer: ClusterMember;
 let readers: ClusterMember[] = [];
 
@@ -102,7 +103,7 @@ beforeAll(async () => {
   closers.push(() => cluster.stop());
   proxy = await startFaultProxy(s3.port);
   closers.push(() => proxy.stop());
-  const node = await startSimulatedNode(
+  node = await startSimulatedNode(
     {
       chain: { seed: 4, startSlot, slotMs: 150, skipRate: 0, forkRate: 0 },
       content: { transactionsPerBlock: 20 },
@@ -110,9 +111,11 @@ beforeAll(async () => {
     { clock: systemClock },
   );
   closers.push(() => node.close());
-  spinner = startChild(process.execPath, ['-e', 'for (;;);']);
-  spinner.process.kill('SIGSTOP');
-  closers.push(() => spinner.stop('SIGKILL'));
+  loads = [0, 1].map(() => startChild(process.execPath, ['-e', loadCode]));
+  for (const load of loads) {
+    load.process.kill('SIGSTOP');
+    closers.push(() => load.stop('SIGKILL'));
+  }
   const start = async (name: string, role: 'write' | 'read', port: number) => {
     const shared = { folder, rpcUrl: node.rpcUrl, nats, store: { segmentBlockCount: 8 } };
     const member = await ClusterMember.start({ name, role, s3: { ...s3, port }, ...shared });
@@ -151,10 +154,10 @@ async function count(): Promise<Counts> {
 async function measure(phase: Phase): Promise<Counts> {
   const hasReaders = phase === 'three readers';
   for (const reader of readers) reader.signal(hasReaders ? 'SIGCONT' : 'SIGSTOP');
-  spinner.process.kill(phase === 'no readers, a busy core' ? 'SIGCONT' : 'SIGSTOP');
-  const head = (await writer.readHead()) ?? 0;
-  // A reader that was suspended catches up first.
-  if (hasReaders) for (const reader of readers) await reader.untilHead(head);
+  const isLoaded = phase === 'no readers, other load';
+  for (const load of loads) load.process.kill(isLoaded ? 'SIGCONT' : 'SIGSTOP');
+  for (const member of hasReaders ? [writer, ...readers] : [writer])
+    await member.untilHead(node.state().confirmedSlot - behindMax);
   const before = await count();
   await writer.untilHead(before.blocks + blockCount);
   return subtract(await count(), before);
@@ -162,8 +165,13 @@ async function measure(phase: Phase): Promise<Counts> {
 
 test('behavior: the messages, requests and bytes of the writer for a block do not depend on readers', async () => {
   const measured = new Map<Phase, Counts[]>(phases.map((phase) => [phase, []]));
-  for (let round = 0; round < roundCount; round++)
-    for (const phase of phases) measured.get(phase)?.push(await measure(phase));
+  for (let round = 0; round < roundCount; round++) {
+    // Each round starts with another phase.
+    for (const i of phases.keys()) {
+      const phase = phases[(round + i) % phases.length] as Phase;
+      measured.get(phase)?.push(await measure(phase));
+    }
+  }
   printTable(measured);
   const [none, three] = phases.map((phase) => sum(measured.get(phase) ?? [])) as [Counts, Counts];
   for (const name of compared) {

@@ -88,6 +88,10 @@ export class ServiceProcess {
     throw new Error(`the service exited during its start: ${errors.join('')}`);
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** Returns its log as JSON lines. */
   get log(): readonly string[] {
     return this.#errors.join('').split('\n').slice(0, -1);

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 
@@ -90,4 +90,10 @@ export async function waitUntil(
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error(`${what} did not happen within ${msMax} ms`);
+}
+
+/** Returns the processor time that a process has used, in milliseconds. Linux counts it in hundredths of a second. */
+export function cpuMsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
