@@ -7,9 +7,11 @@ import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
 import { lookupBenchmark } from './lookup/lookup-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
+import { simulatorBenchmark } from './simulator/simulator-benchmark.ts';
 
 const benchmarks: readonly Benchmark[] = [
   normalizeBenchmark,
+  simulatorBenchmark,
   deflateBenchmark,
   engineBenchmark,
   firstScanBenchmark,

@@ -21,8 +21,9 @@ import { writeUint, writeUlong } from './common/integers';
 const POINT: u8 = 46;
 const ZERO: u8 = 48;
 const PADDING: u8 = 61;
-/** 58 to the power of 5: each division yields five digits. */
-const FIVE_DIGITS: u64 = 656356768;
+const ONE_58: u8 = 49;
+/** 58 to the power of 5: a division by it yields a group of five digits. */
+const GROUP: u64 = 656356768;
 const ALPHABET_58 = memory.data<u8>([
   49, 50, 51, 52, 53, 54, 55, 56, 57, 65, 66, 67, 68, 69, 70, 71, 72, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87,
   88, 89, 90, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119,
@@ -33,9 +34,9 @@ const ALPHABET_64 = memory.data<u8>([
   101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 48, 49,
   50, 51, 52, 53, 54, 55, 56, 57, 43, 47,
 ]);
-/** Instruction data has at most 1,232 bytes, which are 308 words and at most 1,683 digits. */
+/** Instruction data has at most 1,232 bytes, which are 308 words and at most 337 groups of digits, rounded up to a multiple of 4. */
 const LIMBS = memory.data(1248);
-const DIGITS_REVERSED = memory.data(1712);
+const GROUPS = memory.data(1376);
 
 const COMMA: u8 = 44;
 /** `","` and a byte that is overwritten. */
@@ -85,44 +86,86 @@ function printAmounts(list: usize, out: usize): usize {
 
 /** Writes the base58 digits of `count` bytes. Returns the end of the output. */
 export function encodeBase58(bytes: usize, count: u32, out: usize): usize {
-  let zeroCount: u32 = 0;
-  while (zeroCount < count && load<u8>(bytes + zeroCount) == 0) {
-    store<u8>(out++, 49);
-    zeroCount++;
-  }
-  // Big-endian words; the first may be shorter.
-  let limbCount: u32 = 0;
-  let at = bytes + zeroCount;
   const end = bytes + count;
-  let first = <u32>((end - at) & 3);
-  while (at < end) {
-    const take: u32 = first > 0 ? first : 4;
-    first = 0;
-    let limb: u32 = 0;
-    for (let i: u32 = 0; i < take; i++) limb = (limb << 8) | load<u8>(at++);
-    store<u32>(LIMBS + (limbCount << 2), limb);
-    limbCount++;
+  while (bytes < end && load<u8>(bytes) == 0) {
+    store<u8>(out++, ONE_58);
+    bytes++;
   }
-  let start: u32 = 0;
-  let digits = DIGITS_REVERSED;
-  while (start < limbCount) {
-    let rest: u64 = 0;
-    for (let i = start; i < limbCount; i++) {
-      const value = (rest << 32) | load<u32>(LIMBS + (i << 2));
-      const quotient = value / FIVE_DIGITS;
-      store<u32>(LIMBS + (i << 2), <u32>quotient);
-      rest = value - quotient * FIVE_DIGITS;
-    }
-    while (start < limbCount && load<u32>(LIMBS + (start << 2)) == 0) start++;
-    let five = <u32>rest;
-    for (let i = 0; i < 5; i++) {
-      store<u8>(digits++, <u8>(five % 58));
-      five /= 58;
-    }
+  if (bytes == end) return out;
+  let group = divideLimbs(LIMBS + (loadLimbs(bytes, end) << 2));
+  while (load<u32>(group) == 0) group -= 4;
+  // The first group has no leading zeros.
+  const size = groupSize(load<u32>(group));
+  writeGroup(load<u32>(group), size, out);
+  out += size;
+  for (group -= 4; group >= GROUPS; group -= 4) {
+    writeGroup(load<u32>(group), 5, out);
+    out += 5;
   }
-  while (digits > DIGITS_REVERSED && load<u8>(digits - 1) == 0) digits--;
-  while (digits > DIGITS_REVERSED) store<u8>(out++, load<u8>(ALPHABET_58 + load<u8>(--digits)));
   return out;
+}
+
+/** Stores bytes as big-endian words, of which the first may be shorter. Returns their number. */
+function loadLimbs(at: usize, end: usize): u32 {
+  let limb: u32 = 0;
+  const first = at + ((end - at) & 3);
+  let count: u32 = first > at ? 1 : 0;
+  while (at < first) limb = (limb << 8) | load<u8>(at++);
+  store<u32>(LIMBS, limb);
+  for (; at < end; at += 4) store<u32>(LIMBS + (count++ << 2), bswap(load<u32>(at)));
+  return count;
+}
+
+/**
+ * Divides the limbs up to `end` into groups, the least significant one first, and returns the last one. Every pass divides four times, each
+ * time the quotients of the time before: the four divisions of a limb overlap in the processor with those of the next one.
+ */
+function divideLimbs(end: usize): usize {
+  let group = GROUPS;
+  for (let start = LIMBS; start < end; group += 16) {
+    let rest0: u64 = 0;
+    let rest1: u64 = 0;
+    let rest2: u64 = 0;
+    let rest3: u64 = 0;
+    for (let at = start; at < end; at += 4) {
+      let value = (rest0 << 32) | load<u32>(at);
+      let quotient = value / GROUP;
+      rest0 = value - quotient * GROUP;
+      value = (rest1 << 32) | quotient;
+      quotient = value / GROUP;
+      rest1 = value - quotient * GROUP;
+      value = (rest2 << 32) | quotient;
+      quotient = value / GROUP;
+      rest2 = value - quotient * GROUP;
+      value = (rest3 << 32) | quotient;
+      quotient = value / GROUP;
+      rest3 = value - quotient * GROUP;
+      store<u32>(at, <u32>quotient);
+    }
+    store<u32>(group, <u32>rest0);
+    store<u32>(group, <u32>rest1, 4);
+    store<u32>(group, <u32>rest2, 8);
+    store<u32>(group, <u32>rest3, 12);
+    while (start < end && load<u32>(start) == 0) start += 4;
+  }
+  return group - 4;
+}
+
+/** Returns the number of digits of a group without leading zeros. */
+function groupSize(group: u32): u32 {
+  if (group < 3364) return group < 58 ? 1 : 2;
+  return group < 195112 ? 3 : group < 11316496 ? 4 : 5;
+}
+
+/** Writes the digits of a group, with leading zeros up to `size` digits. */
+// @ts-ignore: decorator
+@inline
+function writeGroup(group: u32, size: u32, out: usize): void {
+  for (let at = out + size - 1; at >= out; at--) {
+    const rest = group / 58;
+    store<u8>(at, load<u8>(ALPHABET_58 + (group - rest * 58)));
+    group = rest;
+  }
 }
 
 function printBase64(text: usize, out: usize): usize {

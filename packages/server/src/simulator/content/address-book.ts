@@ -129,6 +129,11 @@ function decodeKnown(account: number): Uint8Array {
   return bytes;
 }
 
+/** Draws as many random numbers as `drawAddress`. */
+export function skipAddress(random: Random): void {
+  for (let i = 0; i < KEY_BYTES / 4; i++) random.uint32();
+}
+
 export function drawAddress(random: Random, region: TextRegion): PooledText {
   const text = region.open(TEXT_BYTES + KEY_BYTES);
   const { words } = region.pool;

@@ -75,8 +75,10 @@ class BlockPrinter extends JsonPrinter {
   #printRewards(rewards: readonly SimulatedReward[]): void {
     const words = this.#words;
     this.text(words.rewards);
-    for (const [i, reward] of rewards.entries()) {
-      const { commission, lamports, postBalance, pubkey, rewardType } = reward;
+    for (let i = 0; i < rewards.length; i++) {
+      const { commission, lamports, postBalance, pubkey, rewardType } = rewards[
+        i
+      ] as SimulatedReward;
       if (i > 0) this.text(words.comma);
       this.text(words.commission).string(`${commission}`);
       this.text(words.lamports).string(lamports).text(words.postBalance).string(postBalance);
@@ -134,9 +136,9 @@ class BlockPrinter extends JsonPrinter {
     this.text(words.readonlyUnsigned).number(transaction.readonlyUnsignedCount);
     this.text(words.requiredSignatures).number(transaction.requiredSignatureCount);
     this.text(words.instructions);
-    for (const [i, call] of calls.entries()) {
+    for (let i = 0; i < calls.length; i++) {
       if (i > 0) this.text(words.comma);
-      this.#printCall(call);
+      this.#printCall(calls[i] as Call);
       if (topStackHeight === undefined) this.text(words.closeObject);
       else this.text(topStackHeight === '1' ? words.stackHeight1 : words.stackHeightNull);
     }
@@ -157,8 +159,8 @@ class BlockPrinter extends JsonPrinter {
 
   #printLookups(lookups: readonly SimulatedLookup[]): void {
     const words = this.#words;
-    for (const [i, lookup] of lookups.entries()) {
-      const { accountKey, readonlyIndexes, writableIndexes } = lookup;
+    for (let i = 0; i < lookups.length; i++) {
+      const { accountKey, readonlyIndexes, writableIndexes } = lookups[i] as SimulatedLookup;
       if (i > 0) this.text(words.comma);
       this.text(words.lookup).text(accountKey);
       this.text(words.readonlyIndexes).numbers(readonlyIndexes);
@@ -208,7 +210,8 @@ class BlockPrinter extends JsonPrinter {
     const words = this.#words;
     let isFirst = true;
     this.text(words.openArray);
-    for (const [index, { calls: inner }] of calls.entries()) {
+    for (let index = 0; index < calls.length; index++) {
+      const { calls: inner } = calls[index] as Call;
       if (inner.length === 0) continue;
       if (!isFirst) this.text(words.comma);
       isFirst = false;
@@ -221,7 +224,8 @@ class BlockPrinter extends JsonPrinter {
 
   #printCalls(calls: readonly Call[], withHeights: boolean): void {
     const words = this.#words;
-    for (const [i, call] of calls.entries()) {
+    for (let i = 0; i < calls.length; i++) {
+      const call = calls[i] as Call;
       if (i > 0) this.text(words.comma);
       this.#printCall(call);
       if (withHeights) this.text(words.stackHeight).number(call.depth);

@@ -13,7 +13,7 @@ import {
   TransactionBuilder,
   type TransactionForm,
 } from './machine/build-transaction.ts';
-import type { Machine } from './machine/machine.ts';
+import { type Machine, SIGNATURE_FEE } from './machine/machine.ts';
 import { vote } from './programs/native.ts';
 import { leaderOf, type Pay, payVoters } from './rewards.ts';
 import type { SimulatedReward, SimulatedTransaction } from './simulated-block.ts';
@@ -78,14 +78,14 @@ export class BlockRunner {
     this.#index = 0;
     this.#fees = 0;
     this.#visit = visit;
-    this.#machine.log.isMuted = visit === null;
+    this.#machine.isMuted = visit === null;
     this.#hashes = [...place.hashes, block.previousBlockhash];
     const voters = payVoters(this.#options, block, { world: this.#world, pay: this.#pay });
     const isEnding = place.slotsLeft <= this.#countEndingSlots(place.windowSlots);
     for (const validator of this.#drawOrder(random)) {
-      const own = random.fork(this.#index);
-      if (validator === NO_VOTE) this.#runOther(own, block.slot, isEnding);
-      else this.#runVote(own, block.slot, validator);
+      if (validator === NO_VOTE) this.#runOther(random.fork(this.#index), block.slot, isEnding);
+      else if (visit === null) this.#payForVote(validator);
+      else this.#runVote(random.fork(this.#index), block.slot, validator);
     }
     const leader = leaderOf(this.#world, block.slot);
     const paidOut = place.isLast ? this.#settle(random, block.slot, leader) : 0;
@@ -122,6 +122,13 @@ export class BlockRunner {
   #countEndingSlots(windowSlots: number): number {
     const perBlock = Math.max(1, this.#options.transactionsPerBlock) * SETTLE_RATE;
     return Math.min(windowSlots / 2, Math.ceil((this.#world.userCount * 1.6) / perBlock));
+  }
+
+  /** Changes the state as a vote does, which only pays its fee, whether it fails or not. */
+  #payForVote(validator: number): void {
+    this.#world.addLamports(this.#world.identities + validator, -SIGNATURE_FEE);
+    this.#fees += SIGNATURE_FEE;
+    this.#index++;
   }
 
   #runVote(random: Random, slot: number, validator: number): void {
@@ -179,7 +186,7 @@ export class BlockRunner {
     return before - this.#world.lamports(stake);
   }
 
-  #finish(random: Random, form: Omit<TransactionForm, 'recentBlockhash'>): void {
+  #finish(random: Random, form: TransactionForm): void {
     const machine = this.#machine;
     this.#fees += machine.fee;
     const index = this.#index++;
@@ -189,7 +196,7 @@ export class BlockRunner {
       return;
     }
     const recentBlockhash = random.pick(this.#hashes);
-    const transaction = this.#builder.build({ ...form, recentBlockhash });
+    const transaction = this.#builder.build(form, recentBlockhash);
     this.#adaptLog(transaction, random);
     this.#visit(transaction, index);
   }

@@ -3,6 +3,7 @@ import type { ChainBlock } from '../chain/chain-block.ts';
 import { parseContentOptions } from './content-options.ts';
 import { createStock } from './generate-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
+import type { Timeline } from './timeline.ts';
 import { ID } from './world/known-addresses.ts';
 import { NO_ACCOUNT, type World } from './world/world.ts';
 
@@ -16,6 +17,23 @@ function listOff(world: World): number[] {
     held.set(mint, (held.get(mint) ?? 0) + world.amount(account));
   }
   return [...held].filter(([mint, amount]) => world.amount(mint) !== amount).map(([mint]) => mint);
+}
+
+/** Returns the cells that differ from the start of the window, except those of accounts that only one window uses. */
+function listUnsettled(world: World): number[] {
+  const { launchMints, accountCount, launchCount } = world;
+  const isOff = (cell: number): boolean => world.cell(cell) !== world.start[cell];
+  const isLasting = (cell: number): boolean =>
+    cell < launchMints || (cell >= accountCount && cell < accountCount + launchMints);
+  // The cells of programs follow those of the accounts. The last two count the coins and the ended sessions of the window.
+  const isProgram = (cell: number): boolean => cell >= accountCount * 2 && cell < launchCount;
+  const cells = Array.from(world.start, (_, cell) => cell);
+  return cells.filter((cell) => (isLasting(cell) || isProgram(cell)) && isOff(cell));
+}
+
+function countSessions(world: World): number {
+  const users = Array.from({ length: world.userCount }, (_, user) => world.users + user);
+  return users.filter((user) => world.exists(user)).length;
 }
 
 const options = parseContentOptions({ transactionsPerBlock: 40, votes: 5 });
@@ -35,19 +53,65 @@ describe('the world', () => {
     }
   });
 
-  test("property: the last block of a window restores the state of the window's start", () => {
+  test.each([
+    ['the last slot', [], 1],
+    ['an earlier slot, if the last slots are skipped', [1, 2, 3], 4],
+  ])(
+    "property: the last block of a window, in %s, restores the state of the window's start",
+    (...row) => {
+      const [, skippedFromEnd, lastFromEnd] = row as [string, number[], number];
+      const { world, timeline } = createStock(options);
+      // The first window is not used, because it pays rewards to vote accounts, which keep them.
+      const end = timeline.windowSlots * 4;
+      const skipped = skippedFromEnd.map((distance) => end - distance);
+      const last = end - lastFromEnd;
+      timeline.run(chainBlockOf(end - timeline.windowSlots / 2, 0, skipped), null);
+      const halfway = listUnsettled(world);
+      // Debts, stakes and offers exist before the end, so that settling them is tested.
+      for (const first of [world.debts, world.collaterals, world.isDelegated]) {
+        const isIn = (cell: number) => cell >= first && cell < first + world.userCount;
+        expect(halfway.filter(isIn).length).toBeGreaterThan(0);
+      }
+      expect(halfway.filter((cell) => cell >= world.asks).length).toBeGreaterThan(3);
+      timeline.run(chainBlockOf(last - 1, 0, skipped), null);
+      expect(listUnsettled(world).length).toBeGreaterThan(50);
+      timeline.run(chainBlockOf(last, 0, skipped), null);
+      expect(listUnsettled(world)).toEqual([]);
+      expect(world.cell(world.launchCount)).toBeGreaterThan(0);
+      // The next window starts with the same state, without the coins of the last one.
+      timeline.run(chainBlockOf(end, 0, skipped), null);
+      expect(world.cell(world.closeCursor)).toBe(0);
+      expect(world.cell(world.launchCount)).toBeLessThanOrEqual(1);
+    },
+  );
+
+  test('behavior: sessions begin to end before the last block of a window', () => {
     const { world, timeline } = createStock(options);
-    // The first window is not used, because it pays rewards to vote accounts, which keep them.
-    const end = timeline.windowSlots * 4;
-    timeline.run(chainBlockOf(end - 2), null);
-    const isOff = (cell: number) => world.cell(cell) !== world.start[cell];
-    const lasting = Array.from({ length: world.launchMints }, (_, account) => account);
-    const cells = lasting.flatMap((account) => [account, world.accountCount + account]);
-    expect(cells.filter(isOff).length).toBeGreaterThan(50);
-    timeline.run(chainBlockOf(end - 1), null);
-    expect(cells.filter(isOff)).toEqual([]);
-    const others = [world.asks, world.bids, world.prices, world.debts, world.collaterals];
-    expect(others.filter(isOff)).toEqual([]);
+    timeline.run(chainBlockOf(timeline.windowSlots - 30), null);
+    const openCount = countSessions(world);
+    expect(openCount).toBeGreaterThan(world.userCount / 2);
+    timeline.run(chainBlockOf(timeline.windowSlots - 2), null);
+    expect(countSessions(world)).toBeLessThan(openCount * 0.7);
+    timeline.run(chainBlockOf(timeline.windowSlots - 1), null);
+    expect(countSessions(world)).toBe(0);
+  });
+
+  test('behavior: the balances of vote accounts follow the parent of the window on every branch', () => {
+    // An epoch starts in the last slot of a window and pays its first voters there, or in the next block if this slot is skipped.
+    const { windowSlots } = createStock(options).timeline;
+    const epochs = { ...options, slotsPerEpoch: windowSlots * 2 - 1 };
+    const boundary = windowSlots * 2;
+    const rewardsOf = (timeline: Timeline, branch: number, skipped: number[]) =>
+      timeline
+        .rewardsOf(chainBlockOf(boundary, branch, skipped))
+        .filter(({ rewardType }) => rewardType === 'Voting');
+    const { timeline } = createStock(epochs);
+    const paidBefore = rewardsOf(timeline, 0, []);
+    const paidNow = rewardsOf(timeline, 1, [boundary - 1]);
+    expect(paidNow.length).toBeGreaterThan(paidBefore.length);
+    expect(paidNow).toEqual(rewardsOf(createStock(epochs).timeline, 1, [boundary - 1]));
+    expect(new Set(paidNow.map(({ postBalance }) => postBalance)).size).toBe(1);
+    expect(rewardsOf(timeline, 0, [])).toEqual(paidBefore);
   });
 
   test('limit: to generate a block at a far slot, only the blocks of its window are run', () => {

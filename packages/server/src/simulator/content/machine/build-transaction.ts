@@ -7,8 +7,10 @@ import type { Call, Holding, SimulatedLookup, SimulatedTransaction } from '../si
 import { type AmountList, HEADER_BYTES, type NumberList, type TextList } from '../text-pool.ts';
 import { ID } from '../world/known-addresses.ts';
 import { NO_ACCOUNT } from '../world/world.ts';
-import { KEY_COUNT_MAX, type Machine, SIGNER, WRITABLE } from './machine.ts';
+import { KEY_COUNT_MAX, type Machine } from './machine.ts';
+import { SIGNER, WRITABLE } from './ref-list.ts';
 
+const NONE: never[] = [];
 const SIGNATURE_COST = 720;
 const WRITABLE_KEY_COST = 300;
 
@@ -16,7 +18,6 @@ export interface TransactionForm {
   readonly version: 'legacy' | 0 | 1;
   /** Whether accounts of the cast are loaded from lookup tables. */
   readonly hasLookups: boolean;
-  readonly recentBlockhash: string;
 }
 
 export const LEGACY_FORM = { version: 'legacy', hasLookups: false } as const;
@@ -34,19 +35,19 @@ export class TransactionBuilder {
     this.#machine = machine;
   }
 
-  build({ version, hasLookups, recentBlockhash }: TransactionForm): SimulatedTransaction {
+  build({ version, hasLookups }: TransactionForm, recentBlockhash: string): SimulatedTransaction {
     const machine = this.#machine;
     machine.settle();
     this.#count = 0;
     this.#isLoaded.fill(0, 0, machine.keyCount);
-    const tables = hasLookups ? this.#markLoaded() : [];
+    const tables = hasLookups ? this.#markLoaded() : NONE;
     this.#place(SIGNER | WRITABLE);
     const readonlySignedCount = this.#place(SIGNER);
     const requiredSignatureCount = this.#count;
     const writableCount = requiredSignatureCount + this.#place(WRITABLE);
     const readonlyUnsignedCount = this.#place(0);
     const staticCount = this.#count;
-    const lookups = this.#buildLookups(tables);
+    const lookups = tables.length === 0 ? NONE : this.#buildLookups(tables);
     const loadedWritableCount = lookups.reduce((sum, { writableIndexes }) => {
       return sum + machine.pool.byteCount(writableIndexes);
     }, 0);
@@ -68,7 +69,8 @@ export class TransactionBuilder {
       computeUnits: machine.units,
       costUnits:
         machine.units + SIGNATURE_COST * requiredSignatureCount + WRITABLE_KEY_COST * writableCount,
-      ...this.#buildBalances(),
+      preBalances: this.#buildBalances(machine.preLamports),
+      postBalances: this.#buildBalances(null),
       holdings: this.#buildHoldings(),
       log: machine.log,
     };
@@ -166,9 +168,10 @@ export class TransactionBuilder {
     const lists: Call[][] = [top];
     for (let i = 0; i < machine.callCount; i++) {
       const depth = machine.callDepths[i] as number;
-      const calls: Call[] = [];
+      const isParent = i + 1 < machine.callCount && (machine.callDepths[i + 1] as number) > depth;
+      const calls: Call[] = isParent ? [] : NONE;
       lists[depth] = calls;
-      elementAt(lists, depth - 1).push({
+      (lists[depth - 1] as Call[]).push({
         programIndex: this.#placeOf(machine.keyOf(machine.programAt(i))),
         accounts: this.#listAccounts(i),
         data: machine.dataAt(i),
@@ -181,34 +184,33 @@ export class TransactionBuilder {
   }
 
   #listAccounts(call: number): NumberList {
-    const { callRefs, refs, pool } = this.#machine;
-    const start = callRefs[call] as number;
-    const count = (callRefs[call + 1] as number) - start;
+    const { callStarts, callKeys, pool } = this.#machine;
+    const start = callStarts[call] as number;
+    const count = (callStarts[call + 1] as number) - start;
     const list = pool.passing.openNumbers(count);
     for (let i = 0; i < count; i++) {
-      const key = refs[start + i] as number;
+      const key = callKeys[start + i] as number;
       pool.bytes[list + HEADER_BYTES + i] = this.#placeOf(key);
     }
     return list;
   }
 
-  #buildBalances(): { preBalances: AmountList; postBalances: AmountList } {
+  /** Returns the lamports of all keys: those given in the order of the machine's keys, or the current ones. */
+  #buildBalances(lamports: Float64Array | null): AmountList {
     const machine = this.#machine;
-    const preBalances = machine.pool.passing.openAmounts(this.#count);
-    const postBalances = machine.pool.passing.openAmounts(this.#count);
+    const list = machine.pool.passing.openAmounts(this.#count);
     for (let key = 0; key < this.#count; key++) {
-      const place = this.#placeOf(key);
       const id = machine.accountAt(key);
-      this.#setAmount(preBalances, place, id, machine.preLamports[key] as number);
-      this.#setAmount(postBalances, place, id, machine.world.lamports(id));
+      const amount = lamports === null ? machine.world.lamports(id) : (lamports[key] as number);
+      this.#setAmount(list, this.#placeOf(key), id, amount);
     }
-    return { preBalances, postBalances };
+    return list;
   }
 
   /** Returns the token accounts. A node lists them for transactions that name a token program. */
   #buildHoldings(): Holding[] {
     const machine = this.#machine;
-    if (machine.keyOf(ID.token) < 0 && machine.keyOf(ID.token2022) < 0) return [];
+    if (machine.keyOf(ID.token) < 0 && machine.keyOf(ID.token2022) < 0) return NONE;
     const { world, book } = machine;
     const holdings: Holding[] = [];
     for (let key = 0; key < this.#count; key++) {
@@ -256,7 +258,7 @@ const LOOKUP_RATE = 0.14;
 export function drawForm(
   { random, keyCount }: Machine,
   { isModern, version1Rate }: { readonly isModern: boolean; readonly version1Rate: number },
-): Pick<TransactionForm, 'version' | 'hasLookups'> {
+): TransactionForm {
   if (!isModern) return LEGACY_FORM;
   if (version1Rate > 0 && random.chance(version1Rate)) return { version: 1, hasLookups: false };
   const isLarge = keyCount > STATIC_COUNT_MAX;

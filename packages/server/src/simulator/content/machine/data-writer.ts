@@ -8,6 +8,8 @@ const UPPER_HALF = 4_294_967_296;
 export class DataWriter {
   readonly #pool: TextPool;
   readonly #book: AddressBook;
+  /** Whether nothing is written, because nobody reads the texts. */
+  isMuted = false;
   #text = NO_TEXT;
   #at = 0;
 
@@ -17,17 +19,20 @@ export class DataWriter {
   }
 
   open(byteCount: number): this {
+    if (this.isMuted) return this;
     this.#text = this.#pool.passing.open(byteCount);
     this.#at = this.#text + HEADER_BYTES;
     return this;
   }
 
   u8(value: number): this {
+    if (this.isMuted) return this;
     this.#pool.bytes[this.#at++] = value;
     return this;
   }
 
   u32(value: number): this {
+    if (this.isMuted) return this;
     const { bytes } = this.#pool;
     const at = this.#at;
     bytes[at] = value & 0xff;
@@ -44,7 +49,8 @@ export class DataWriter {
     return this.u32((value - high * UPPER_HALF) | 0).u32(high);
   }
 
-  bytes(values: ArrayLike<number>): this {
+  bytes(values: Uint8Array): this {
+    if (this.isMuted) return this;
     const { bytes } = this.#pool;
     for (let i = 0; i < values.length; i++) bytes[this.#at + i] = values[i] as number;
     this.#at += values.length;
@@ -53,6 +59,7 @@ export class DataWriter {
 
   /** Writes the 32 bytes of an account's address. */
   key(account: number): this {
+    if (this.isMuted) return this;
     const from = this.#book.bytesAt(account);
     const { bytes } = this.#pool;
     for (let i = 0; i < KEY_BYTES; i++) bytes[this.#at + i] = bytes[from + i] as number;

@@ -66,7 +66,8 @@ export class LogRecorder {
     this.#unitCount = 0;
     this.#byteCount = 0;
     this.#isCut = false;
-    this.raw.clear();
+    // Clearing a map allocates, even if the map is empty.
+    if (this.raw.size > 0) this.raw.clear();
   }
 
   /** Starts a line. Its pieces follow, then `end`. */
@@ -85,8 +86,7 @@ export class LogRecorder {
   }
 
   number(value: number): this {
-    const size = value < 1000 ? (value < 10 ? 1 : value < 100 ? 2 : 3) : String(value).length;
-    return this.#put(ORDER.number(value), size);
+    return this.#put(ORDER.number(value), digitCount(value));
   }
 
   /** Prints the remaining units after `used` units. */
@@ -106,7 +106,7 @@ export class LogRecorder {
     const { passing } = this.#pool;
     const list = passing.openAmounts(1);
     passing.setAmount(list, 0, value);
-    return this.#put(ORDER.amount(list), String(value).length).#put(0, 0);
+    return this.#put(ORDER.amount(list), digitCount(value)).#put(0, 0);
   }
 
   /** Prints a text of any characters, which is the only piece of its line. */
@@ -161,4 +161,11 @@ export class LogRecorder {
     this.#size += size;
     return this;
   }
+}
+
+/** Returns the number of decimal digits of a whole number. */
+function digitCount(value: number): number {
+  let count = 1;
+  for (let end = 10; value >= end; end *= 10) count++;
+  return count;
 }

@@ -7,44 +7,27 @@
  */
 
 import { assert } from '../../../base/assert.ts';
-import { elementAt } from '../../../base/element-at.ts';
 import type { Random } from '../../../base/random.ts';
-import type { AddressBook } from '../address-book.ts';
+import { type AddressBook, skipAddress } from '../address-book.ts';
 import type { SimulatedError } from '../simulated-block.ts';
 import { type PooledText, pooledTextAt, type TextPool } from '../text-pool.ts';
 import { ID } from '../world/known-addresses.ts';
 import { NO_ACCOUNT, SCRATCH_COUNT, type World } from '../world/world.ts';
 import { DataWriter } from './data-writer.ts';
 import { LogRecorder } from './log-recorder.ts';
+import { RefList, SIGNER, WRITABLE } from './ref-list.ts';
 
 export const KEY_COUNT_MAX = 256;
 const CALL_COUNT_MAX = 128;
-const REF_COUNT_MAX = 4096;
+const CALL_KEY_COUNT_MAX = 4096;
 export const DEPTH_MAX = 9;
-const SIGNATURE_FEE = 5000;
+export const SIGNATURE_FEE = 5000;
 const UNITS_PER_LOADED = 200_000;
 const UNITS_PER_NATIVE = 3000;
 const UNITS_MAX = 1_400_000;
 const MICRO = 1_000_000;
 /** The units of a call by which a program records an event. */
 const EVENT_UNITS = 480;
-
-export const WRITABLE = 1;
-export const SIGNER = 2;
-
-/** References to accounts in an instruction: the number of the account and its flags. */
-export const readonly = (account: number): number => account * 4;
-export const writable = (account: number): number => account * 4 + WRITABLE;
-export const signer = (account: number): number => account * 4 + SIGNER;
-export const payer = (account: number): number => account * 4 + WRITABLE + SIGNER;
-export const readonlys = (...accounts: number[]): number[] => mark(accounts, 0);
-export const writables = (...accounts: number[]): number[] => mark(accounts, WRITABLE);
-
-/** Changes the array in place, because a second array for every call would double its cost. */
-function mark(accounts: number[], flags: number): number[] {
-  for (let i = 0; i < accounts.length; i++) accounts[i] = (accounts[i] as number) * 4 + flags;
-  return accounts;
-}
 
 /** Why an instruction fails: the error as JSON, its text in the log, and a line before it. */
 export interface Cause {
@@ -64,11 +47,19 @@ export interface TransactionPlan {
 
 /** The constant texts of a program's log lines. */
 type ProgramText = Readonly<Record<'success' | 'consumed' | 'failed' | 'returned', PooledText>> & {
-  readonly invoke: readonly PooledText[];
+  /** By depth. */
+  readonly invoke: Int32Array;
 };
 
-/** Programs that are built into the node. Their calls print no units. */
-const NATIVE: ReadonlySet<number> = new Set([ID.system, ID.budget, ID.vote, ID.signatureCheck]);
+/** Returns whether a program is built into the node. Calls of such programs print no units. */
+function isNative(program: number): boolean {
+  return (
+    program === ID.system ||
+    program === ID.budget ||
+    program === ID.vote ||
+    program === ID.signatureCheck
+  );
+}
 
 export class Machine {
   readonly world: World;
@@ -76,6 +67,8 @@ export class Machine {
   readonly pool: TextPool;
   readonly data: DataWriter;
   readonly log: LogRecorder;
+  /** The accounts of the next instruction. */
+  readonly refs = new RefList();
   /** Whether the token program is its newest build, which prints nothing and costs little. */
   readonly isTokenNew: boolean;
   /** The random numbers of the transaction, set by the caller. */
@@ -92,10 +85,11 @@ export class Machine {
   readonly callPrograms = new Int32Array(CALL_COUNT_MAX);
   readonly callDepths = new Int32Array(CALL_COUNT_MAX);
   readonly callData = new Int32Array(CALL_COUNT_MAX);
-  readonly callRefs = new Int32Array(CALL_COUNT_MAX + 1);
+  /** The start of each call's keys in `callKeys`. */
+  readonly callStarts = new Int32Array(CALL_COUNT_MAX + 1);
   readonly callRan = new Uint8Array(CALL_COUNT_MAX);
   callCount = 0;
-  readonly refs = new Uint8Array(REF_COUNT_MAX);
+  readonly callKeys = new Uint8Array(CALL_KEY_COUNT_MAX);
   error: SimulatedError | null = null;
   fee = 0;
   units = 0;
@@ -103,8 +97,12 @@ export class Machine {
 
   readonly #keyOf: Uint16Array;
   readonly #texts = new Map<string, PooledText>();
-  /** The same texts after `Program log: `. */
+  /** The same texts after `Program log: `, and names after `Program log: Instruction: `. */
   readonly #logTexts = new Map<string, PooledText>();
+  readonly #nameTexts = new Map<string, PooledText>();
+  readonly #ofText: PooledText;
+  readonly #unitsText: PooledText;
+  readonly #dataText: PooledText;
   readonly #programTexts: (ProgramText | undefined)[] = [];
   readonly #openCalls = new Int32Array(DEPTH_MAX + 1);
   readonly #unitsAtStart = new Float64Array(DEPTH_MAX + 1);
@@ -127,13 +125,25 @@ export class Machine {
     this.log = new LogRecorder(this.pool);
     this.isTokenNew = options.isTokenNew;
     this.#keyOf = new Uint16Array(this.world.accountCount);
+    this.#ofText = this.text(' of ');
+    this.#unitsText = this.text(' compute units');
+    this.#dataText = this.text('Program data: ');
+  }
+
+  /** Whether only the state is needed, so that nothing is recorded. */
+  get isMuted(): boolean {
+    return this.log.isMuted;
+  }
+
+  set isMuted(isMuted: boolean) {
+    this.log.isMuted = isMuted;
+    this.data.isMuted = isMuted;
   }
 
   begin(plan: TransactionPlan): void {
     this.plan = plan;
     this.log.begin();
     this.callCount = 0;
-    this.callRefs[0] = 0;
     this.units = 0;
     this.error = null;
     this.#failure = null;
@@ -142,32 +152,41 @@ export class Machine {
     this.#topCount = 0;
     this.#nativeTopCount = 0;
     this.scratchCount = 0;
-    this.#key(payer(plan.payer));
+    if (!this.isMuted) this.#key(plan.payer * 4 + WRITABLE + SIGNER);
     const { unitLimit, unitPrice } = plan;
     this.fee = SIGNATURE_FEE * plan.signatureCount + Math.ceil((unitLimit * unitPrice) / MICRO);
     this.world.addLamports(plan.payer, -this.fee);
     this.#mark = this.world.cells.mark;
   }
 
-  /** Starts an instruction. Returns false if it does not run because an earlier one failed. The caller then returns immediately. */
-  enter(program: number, data: PooledText, refs: readonly number[]): boolean {
+  /**
+   * Starts an instruction that names the accounts in `refs`, and clears `refs`. Returns false if the instruction does not run because an
+   * earlier one failed. The caller then returns immediately.
+   */
+  enter(program: number, data: PooledText): boolean {
     const runs = this.error === null;
     // After a failed call, its caller makes no further calls.
-    if (!runs && this.#depth > 0) return false;
-    const call = this.#record(program, data, refs, runs);
+    if (!runs && this.#depth > 0) {
+      this.refs.count = 0;
+      return false;
+    }
+    const call = this.#record(program, data, runs);
     if (!runs) return false;
     this.#depth++;
+    if (this.isMuted) return true;
     this.#openCalls[this.#depth] = call;
     this.#unitsAtStart[this.#depth] = this.units;
-    const invoke = elementAt(this.#textOf(program).invoke, this.#depth);
+    const invoke = pooledTextAt(this.#textOf(program).invoke, this.#depth);
     this.log.line('invoke', call).text(invoke).end();
     return true;
   }
 
   /** Like `enter`, for a program that prints the name of the instruction first. */
-  enterNamed(program: number, name: string, data: PooledText, refs: readonly number[]): boolean {
-    if (!this.enter(program, data, refs)) return false;
-    this.print(`Instruction: ${name}`);
+  enterNamed(program: number, name: string, data: PooledText): boolean {
+    if (!this.enter(program, data)) return false;
+    if (this.isMuted) return true;
+    const line = this.text(name, this.#nameTexts, 'Program log: Instruction: ');
+    this.log.line('log', this.caller).text(line).end();
     return true;
   }
 
@@ -175,16 +194,17 @@ export class Machine {
   leave(units: number, returned?: PooledText): boolean {
     const call = this.caller;
     const start = this.#unitsAtStart[this.#depth] as number;
+    this.units += units;
+    this.#depth--;
+    if (this.isMuted) return this.#failure === null;
     const program = this.programAt(call);
     const text = this.#textOf(program);
     const { log } = this;
-    this.units += units;
-    if (!NATIVE.has(program)) {
+    if (!isNative(program)) {
       const used = this.units - start;
-      log.line('consumed', call).text(text.consumed).number(used).text(this.text(' of '));
-      log.unitsLeft(start).text(this.text(' compute units')).end();
+      log.line('consumed', call).text(text.consumed).number(used).text(this.#ofText);
+      log.unitsLeft(start).text(this.#unitsText).end();
     }
-    this.#depth--;
     if (this.#failure !== null) {
       log.line('failed', call);
       if (this.#failureRaw === null) log.text(text.failed).text(this.#failure);
@@ -218,15 +238,17 @@ export class Machine {
   }
 
   /** Records an instruction that the runtime rejects before its program starts, so that no line is printed. */
-  refuse(program: number, refs: readonly number[], cause: Cause): void {
-    if (this.error !== null) return;
-    this.#record(program, this.data.open(1).u8(0).done(), refs, true);
-    this.fail(cause);
+  refuse(program: number, cause: Cause): void {
+    if (this.error === null) {
+      this.#record(program, this.data.open(1).u8(0).done(), true);
+      this.fail(cause);
+    }
+    this.refs.count = 0;
   }
 
   /** Records a call of a program that prints no line. */
   whisper(program: number): void {
-    if (this.error === null) this.#record(program, this.data.open(2).u8(1).u8(0).done(), [], true);
+    if (this.error === null) this.#record(program, this.data.open(2).u8(1).u8(0).done(), true);
   }
 
   /** Rejects the whole transaction, which pays only the fee. */
@@ -236,23 +258,25 @@ export class Machine {
 
   /** Prints `Program log:` and a constant text. */
   print(text: string): void {
+    if (this.isMuted) return;
     this.log.line('log', this.caller).text(this.#logText(text)).end();
   }
 
   /** Prints `Program log:`, a constant text, and a number. */
   printNumber(text: string, value: number): void {
+    if (this.isMuted) return;
     this.log.line('log', this.caller).text(this.#logText(text)).amount(value).end();
   }
 
   /** Prints `Program data:` and the bytes of an event. */
   emit(event: PooledText): void {
-    this.log.line('data', this.caller).text(this.text('Program data: ')).base64(event).end();
+    this.log.line('data', this.caller).text(this.#dataText).base64(event).end();
   }
 
   /** Records an event by a call of the program to itself. */
   emitByCall(program: number, event: PooledText): void {
-    const refs = [signer(this.world.eventAuthorities + program)];
-    if (this.enter(program, event, refs)) this.leave(EVENT_UNITS);
+    this.refs.signer(this.world.eventAuthorities + program);
+    if (this.enter(program, event)) this.leave(EVENT_UNITS);
   }
 
   get caller(): number {
@@ -282,7 +306,8 @@ export class Machine {
     assert(this.scratchCount < SCRATCH_COUNT, 'a transaction has few accounts of its own');
     const account = this.world.scratch + this.scratchCount++;
     this.world.setScratch(account, lamports);
-    this.book.drawScratch(account, this.random);
+    if (this.isMuted) skipAddress(this.random);
+    else this.book.drawScratch(account, this.random);
     return account;
   }
 
@@ -321,21 +346,26 @@ export class Machine {
     return (this.#keyOf[account] as number) - 1;
   }
 
-  #record(program: number, data: PooledText, refs: readonly number[], runs: boolean): number {
-    assert(this.callCount < CALL_COUNT_MAX, 'a transaction has a bounded number of calls');
-    const call = this.callCount++;
+  /** Records a call with the accounts in `refs`, and clears them. Returns its index. */
+  #record(program: number, data: PooledText, runs: boolean): number {
+    const { refs, callKeys } = this;
+    const refCount = refs.count;
+    refs.count = 0;
     if (this.#depth === 0) {
       this.#topCount++;
-      if (NATIVE.has(program)) this.#nativeTopCount++;
+      if (isNative(program)) this.#nativeTopCount++;
     }
+    if (this.isMuted) return 0;
+    assert(this.callCount < CALL_COUNT_MAX, 'a transaction has a bounded number of calls');
+    const call = this.callCount++;
     this.callPrograms[call] = program;
     this.callDepths[call] = this.#depth + 1;
     this.callData[call] = data;
     this.callRan[call] = runs ? 1 : 0;
-    let at = this.callRefs[call] as number;
-    for (const ref of refs) this.refs[at++] = this.#key(ref);
-    this.callRefs[call + 1] = at;
-    this.#key(readonly(program));
+    let at = this.callStarts[call] as number;
+    for (let i = 0; i < refCount; i++) callKeys[at++] = this.#key(refs.at(i));
+    this.callStarts[call + 1] = at;
+    this.#key(program * 4);
     return call;
   }
 
@@ -366,7 +396,7 @@ export class Machine {
       const { lasting } = this.pool;
       const depths = Array.from({ length: DEPTH_MAX + 1 }, (_, depth) => depth);
       text = {
-        invoke: depths.map((depth) => lasting.add(`Program ${id} invoke [${depth}]`)),
+        invoke: Int32Array.from(depths, (depth) => lasting.add(`Program ${id} invoke [${depth}]`)),
         success: lasting.add(`Program ${id} success`),
         consumed: lasting.add(`Program ${id} consumed `),
         failed: lasting.add(`Program ${id} failed: `),

@@ -6,14 +6,7 @@ import { elementAt } from '../../../base/element-at.ts';
 import { Random } from '../../../base/random.ts';
 import type { ContentOptions, Oddities } from '../content-options.ts';
 import { buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
-import {
-  type Cause,
-  type Machine,
-  readonly,
-  readonlys,
-  signer,
-  writable,
-} from '../machine/machine.ts';
+import type { Cause, Machine } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { POOL_COUNT, rentOf } from '../world/tokens.ts';
 import { APP_ACCOUNT_COUNT, APP_COUNT } from '../world/world.ts';
@@ -82,7 +75,8 @@ const REFUSALS: readonly Cause[] = [
 ];
 
 interface Kind {
-  readonly name: string;
+  /** The line that it prints first. */
+  readonly opening: string;
   /** The first bytes of the data. */
   readonly start: Uint8Array;
   readonly byteCount: number;
@@ -115,15 +109,15 @@ export class Applications {
     const application = elementAt(this.#applications, rank);
     const kind = random.pick(application.kinds);
     const program = vm.world.apps + rank;
-    const refs = this.#drawRefs(vm, rank, user, kind.accountCount);
-    if (vm.depth === 0 && random.chance(POOL_READ_RATE)) refs.push(...drawPoolRefs(vm));
+    this.#nameAccounts(vm, rank, user, kind.accountCount);
+    if (vm.depth === 0 && random.chance(POOL_READ_RATE)) namePoolReads(vm);
     if (isDoomed && random.chance(this.#oddities === null ? 0.02 : 0.2)) {
-      vm.refuse(program, refs, random.pick(REFUSALS));
+      vm.refuse(program, random.pick(REFUSALS));
       return;
     }
     const data = vm.data.open(kind.byteCount).bytes(kind.start);
     for (let i = kind.start.length; i < kind.byteCount; i++) data.u8(random.below(256));
-    if (!vm.enter(program, data.done(), refs)) return;
+    if (!vm.enter(program, data.done())) return;
     this.#print(vm, application, kind);
     if (this.#oddities !== null) this.#oddities.act(vm, program);
     else if (random.chance(vm.depth === 1 ? NESTED_RATE : NESTED_AGAIN_RATE)) {
@@ -138,9 +132,9 @@ export class Applications {
     vm.leave((vm.depth === 1 ? kind.units : kind.units >> 3) + random.below(90));
   }
 
-  #print(vm: Machine, { prints, hasData, lines }: Application, { name }: Kind): void {
+  #print(vm: Machine, { prints, hasData, lines }: Application, { opening }: Kind): void {
     const { random } = vm;
-    if (prints) vm.print(`Instruction: ${name}`);
+    if (prints) vm.print(opening);
     for (let i = random.below(vm.depth === 1 ? 4 : 2); i > 0; i--) {
       vm.printNumber(random.pick(lines), random.below(10_000_000));
     }
@@ -151,23 +145,22 @@ export class Applications {
     vm.emit(event.done());
   }
 
-  /** Returns the user, the accounts of the program, and for a top-level instruction accounts that only this transaction uses. */
-  #drawRefs(vm: Machine, rank: number, user: number, count: number): number[] {
-    const { random, world } = vm;
-    const refs = [signer(user)];
+  /** Names the user, the accounts of the program, and for a top-level instruction accounts that only this transaction uses. */
+  #nameAccounts(vm: Machine, rank: number, user: number, count: number): void {
+    const { random, world, refs } = vm;
+    refs.signer(user);
     const end = vm.depth === 0 ? count : Math.min(count, 1 + APP_ACCOUNT_COUNT);
     for (let i = 1; i < end; i++) {
       if (i <= APP_ACCOUNT_COUNT) {
-        refs.push(writable(world.appAccounts + rank * APP_ACCOUNT_COUNT + i - 1));
-      } else if (random.chance(0.2)) refs.push(readonly(random.pick(COMMON)));
-      else if (vm.scratchCount >= SCRATCH_COUNT_MAX)
-        refs.push(elementAt(refs, 1 + random.below(i - 1)));
+        refs.writable(world.appAccounts + rank * APP_ACCOUNT_COUNT + i - 1);
+      } else if (random.chance(0.2)) refs.readonly(random.pick(COMMON));
+      else if (vm.scratchCount >= SCRATCH_COUNT_MAX) refs.add(refs.at(1 + random.below(i - 1)));
       else {
         const account = vm.scratch(random.chance(0.7) ? rentOf(200) : 0);
-        refs.push(random.chance(0.6) ? writable(account) : readonly(account));
+        if (random.chance(0.6)) refs.writable(account);
+        else refs.readonly(account);
       }
     }
-    return refs;
   }
 }
 
@@ -177,7 +170,7 @@ function build(random: Random): Application {
     const noun = random.pick(['Order', 'Position', 'State', 'Price', 'Bundle', 'Fees']);
     const byteCount = BYTES.draw(random);
     return {
-      name: `${verb}${noun}${index === 0 ? '' : index}`,
+      opening: `Instruction: ${verb}${noun}${index === 0 ? '' : index}`,
       start: Uint8Array.from({ length: Math.min(8, byteCount) }, () => 1 + random.below(255)),
       byteCount,
       accountCount: ACCOUNTS.draw(random),
@@ -188,13 +181,12 @@ function build(random: Random): Application {
   return { kinds, prints: random.chance(0.6), hasData: random.chance(0.2), lines };
 }
 
-/** Returns the token accounts of a pool whose reserves an application reads. */
-function drawPoolRefs({ random, world }: Machine): number[] {
+/** Names the token accounts of a random pool whose reserves an application reads. */
+function namePoolReads({ random, world, refs }: Machine): void {
   const first = random.below(POOL_COUNT) * 2;
-  return readonlys(
-    ID.token,
-    ...[world.vaults, world.feeVaults].flatMap((vaults) => [vaults + first, vaults + first + 1]),
-  );
+  refs.readonly(ID.token);
+  refs.readonly(world.vaults + first).readonly(world.vaults + first + 1);
+  refs.readonly(world.feeVaults + first).readonly(world.feeVaults + first + 1);
 }
 
 function buildLine(random: Random): string {

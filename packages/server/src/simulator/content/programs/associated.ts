@@ -1,5 +1,5 @@
 /** The associated token program, which derives one token account per owner and mint. */
-import { type Machine, payer, readonlys, writable } from '../machine/machine.ts';
+import type { Machine } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { TOKEN_2022_BYTES, TOKEN_BYTES } from '../world/tokens.ts';
 import { ILLEGAL_OWNER } from './causes.ts';
@@ -25,8 +25,9 @@ export function createAssociated(vm: Machine, association: Association): boolean
   const { world } = vm;
   const program = world.programAt(mint);
   const data = isStrict ? vm.data.open(0).done() : vm.data.open(1).u8(1).done();
-  const refs = [payer(from), writable(account), ...readonlys(owner, mint, ID.system, program)];
-  if (!vm.enter(ID.associated, data, refs)) return false;
+  vm.refs.payer(from).writable(account).readonly(owner).readonly(mint);
+  vm.refs.readonly(ID.system).readonly(program);
+  if (!vm.enter(ID.associated, data)) return false;
   vm.print(isStrict ? 'Create' : 'CreateIdempotent');
   if (world.exists(account)) {
     return isStrict ? vm.leaveFailed(ILLEGAL_OWNER, UNITS_REFUSED) : vm.leave(UNITS_EXISTING);

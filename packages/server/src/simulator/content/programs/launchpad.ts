@@ -1,12 +1,5 @@
 /** The launchpad: users create coins, which are sold along a bonding curve. The lamports of the curve's account are its reserve. */
-import {
-  type Machine,
-  payer,
-  readonly,
-  readonlys,
-  writable,
-  writables,
-} from '../machine/machine.ts';
+import type { Machine } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { COIN, MINT_BYTES, rentOf, TOKEN_BYTES } from '../world/tokens.ts';
 import type { World } from '../world/world.ts';
@@ -44,10 +37,10 @@ export function quoteCoin(
   return Math.min(Math.floor(reserve * (amount / (tokens + amount))), lamports);
 }
 
-/** Returns the accounts that every instruction names last. */
-function commonRefs(world: World): number[] {
-  const authority = world.eventAuthorities + ID.launchpad;
-  return readonlys(ID.system, ID.token, ID.rentSysvar, authority, ID.launchpad);
+/** Names the accounts that every instruction names last. */
+function nameCommon({ refs, world }: Machine): void {
+  refs.readonly(ID.system).readonly(ID.token).readonly(ID.rentSysvar);
+  refs.readonly(world.eventAuthorities + ID.launchpad).readonly(ID.launchpad);
 }
 
 /** Creates a coin. The new mint signs, because it is an account with its own key. */
@@ -57,14 +50,9 @@ export function createCoin(vm: Machine, user: number, launch: number): boolean {
   const curve = world.launchCurves + launch;
   const vault = world.launchVaults + launch;
   const data = vm.data.open(13).bytes(CREATE).u32(launch).u8(6).done();
-  const refs = [
-    payer(user),
-    payer(mint),
-    ...writables(curve, vault),
-    readonly(world.launchSettings),
-    ...commonRefs(world),
-  ];
-  if (!vm.enterNamed(ID.launchpad, 'Create', data, refs)) return false;
+  vm.refs.payer(user).payer(mint).writable(curve).writable(vault).readonly(world.launchSettings);
+  nameCommon(vm);
+  if (!vm.enterNamed(ID.launchpad, 'Create', data)) return false;
   const open = (account: number, byteCount: number, owner: number): boolean =>
     createAccount(vm, user, account, { lamports: rentOf(byteCount), byteCount, owner });
   if (
@@ -100,17 +88,14 @@ export function tradeCoin(vm: Machine, trade: Trade): boolean {
   const curve = world.launchCurves + launch;
   const vault = world.launchVaults + launch;
   const data = vm.data.open(24).bytes(isBuy ? BUY : SELL);
-  const refs = [
-    readonly(launchSettings),
-    writable(launchSettings + 1),
-    readonly(mint),
-    ...writables(curve, vault, account),
-    payer(user),
-    ...commonRefs(world),
-  ];
+  vm.refs
+    .readonly(launchSettings)
+    .writable(launchSettings + 1)
+    .readonly(mint);
+  vm.refs.writable(curve).writable(vault).writable(account).payer(user);
+  nameCommon(vm);
   const name = isBuy ? 'Buy' : 'Sell';
-  if (!vm.enterNamed(ID.launchpad, name, data.u64(amount).u64(amountMin).done(), refs))
-    return false;
+  if (!vm.enterNamed(ID.launchpad, name, data.u64(amount).u64(amountMin).done())) return false;
   const out = quoteCoin(world, trade);
   if (out < amountMin) return vm.leaveFailed(SLIPPAGE, REFUSED_UNITS);
   const [lamports, tokens] = isBuy ? [amount, out] : [out, amount];

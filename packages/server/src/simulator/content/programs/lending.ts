@@ -1,13 +1,5 @@
 /** The lending pool: it lends dollars against staked coins as collateral. A liquidator repays debts that have become too large. */
-import {
-  type Machine,
-  payer,
-  readonly,
-  readonlys,
-  signer,
-  writable,
-  writables,
-} from '../machine/machine.ts';
+import type { Machine } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { DOLLAR, rentOf, STAKED, wholeUnits } from '../world/tokens.ts';
 import type { World } from '../world/world.ts';
@@ -49,15 +41,14 @@ interface Own {
   readonly dollars: number;
 }
 
-/** Returns the accounts of the pool and of the caller. */
-function lendingRefs(world: World, own: Own): number[] {
+/** Names the accounts of the pool and of the caller. */
+function nameCommon({ refs, world }: Machine, own: Own): void {
   const { lendingMarket, collateralVault, dollarVault, feeds } = world;
-  return [
-    writable(lendingMarket),
-    readonly(lendingMarket + 1),
-    ...writables(collateralVault, dollarVault, own.collateral, own.dollars),
-    ...readonlys(feeds + STAKED - 1, feeds + DOLLAR - 1, ID.token, ID.system),
-  ];
+  refs.writable(lendingMarket).readonly(lendingMarket + 1);
+  refs.writable(collateralVault).writable(dollarVault);
+  refs.writable(own.collateral).writable(own.dollars);
+  refs.readonly(feeds + STAKED - 1).readonly(feeds + DOLLAR - 1);
+  refs.readonly(ID.token).readonly(ID.system);
 }
 
 function accountsOf(world: World, user: number): Own {
@@ -75,8 +66,9 @@ export function depositAndBorrow(
   const obligation = world.obligations + user;
   const own = accountsOf(world, user);
   const data = vm.data.open(24).bytes(BORROW).u64(collateral).u64(dollars).done();
-  const refs = [payer(wallet), writable(obligation), ...lendingRefs(world, own)];
-  if (!vm.enterNamed(ID.lending, 'DepositAndBorrow', data, refs)) return false;
+  vm.refs.payer(wallet).writable(obligation);
+  nameCommon(vm, own);
+  if (!vm.enterNamed(ID.lending, 'DepositAndBorrow', data)) return false;
   if (dollars > borrowable(world, collateral)) return vm.leaveFailed(TOO_MUCH_DEBT, REFUSED_UNITS);
   const lamports = rentOf(OBLIGATION_BYTES);
   const space = { lamports, byteCount: OBLIGATION_BYTES, owner: ID.lending };
@@ -100,8 +92,9 @@ export function repayAndWithdraw(vm: Machine, user: number): boolean {
   const wallet = world.users + user;
   const own = accountsOf(world, user);
   const data = vm.data.open(8).bytes(REPAY).done();
-  const refs = [payer(wallet), writable(world.obligations + user), ...lendingRefs(world, own)];
-  if (!vm.enterNamed(ID.lending, 'RepayAndWithdraw', data, refs)) return false;
+  vm.refs.payer(wallet).writable(world.obligations + user);
+  nameCommon(vm, own);
+  if (!vm.enterNamed(ID.lending, 'RepayAndWithdraw', data)) return false;
   settleDebt(vm, user, own, wallet);
   return vm.leave(UNITS);
 }
@@ -113,9 +106,12 @@ export function liquidate(vm: Machine, user: number, isForced: boolean): boolean
   const obligation = world.obligations + user;
   const own = { collateral: makerTokens + STAKED, dollars: makerTokens + DOLLAR };
   const data = vm.data.open(9).bytes(LIQUIDATE);
-  const common = lendingRefs(world, own);
-  const refs = [signer(maker), ...writables(obligation, world.users + user), ...common];
-  if (!vm.enterNamed(ID.lending, 'Liquidate', data.u8(isForced ? 1 : 0).done(), refs)) return false;
+  vm.refs
+    .signer(maker)
+    .writable(obligation)
+    .writable(world.users + user);
+  nameCommon(vm, own);
+  if (!vm.enterNamed(ID.lending, 'Liquidate', data.u8(isForced ? 1 : 0).done())) return false;
   if (!isForced && !isUnhealthy(world, user)) return vm.leaveFailed(HEALTHY, REFUSED_UNITS);
   const debt = world.cell(world.debts + user);
   const collateral = world.cell(world.collaterals + user);

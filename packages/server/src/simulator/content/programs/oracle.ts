@@ -1,11 +1,13 @@
 /** The oracle: publishers update the prices according to the pools. */
 import { elementAt } from '../../../base/element-at.ts';
-import { type Machine, payer, writable } from '../machine/machine.ts';
+import type { Machine } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
+import { FEED_COUNT } from '../world/world.ts';
 import { discriminator } from './discriminator.ts';
 
 const UPDATE = discriminator('global', 'update_prices');
 const UNITS_PER_FEED = 1900;
+const LINES = Array.from({ length: FEED_COUNT + 1 }, (_, token) => `feed ${token} price `);
 
 /** Updates the prices of tokens. Each token has a feed. */
 export function updatePrices(vm: Machine, publisher: number, tokens: readonly number[]): boolean {
@@ -16,12 +18,13 @@ export function updatePrices(vm: Machine, publisher: number, tokens: readonly nu
   tokens.forEach((token, i) => {
     data.u8(token).u64(elementAt(prices, i));
   });
-  const refs = [payer(publisher), ...tokens.map((token) => writable(world.feeds + token - 1))];
-  if (!vm.enterNamed(ID.oracle, 'UpdatePrices', data.done(), refs)) return false;
+  vm.refs.payer(publisher);
+  for (const token of tokens) vm.refs.writable(world.feeds + token - 1);
+  if (!vm.enterNamed(ID.oracle, 'UpdatePrices', data.done())) return false;
   tokens.forEach((token, i) => {
     const price = elementAt(prices, i);
     world.cells.set(world.prices + token - 1, price);
-    vm.printNumber(`feed ${token} price `, price);
+    vm.printNumber(elementAt(LINES, token), price);
   });
   return vm.leave(800 + UNITS_PER_FEED * tokens.length);
 }

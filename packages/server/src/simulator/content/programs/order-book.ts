@@ -2,7 +2,7 @@
  * The order book: the market maker quotes both sides of a market, and users take the offers. Events are calls of the program to itself.
  */
 import { elementAt } from '../../../base/element-at.ts';
-import { type Machine, readonly, readonlys, signer, writables } from '../machine/machine.ts';
+import type { Machine } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { DOLLAR, MARKETS, wholeUnits } from '../world/tokens.ts';
 import type { World } from '../world/world.ts';
@@ -25,10 +25,11 @@ export function marketPrice(world: World, market: number): number {
   return Math.round((lamports / world.price(DOLLAR)) * 1_000_000);
 }
 
-function marketRefs(world: World, market: number): number[] {
+function nameMarket({ refs, world }: Machine, market: number): void {
   const state = world.markets + market * 3;
   const vault = world.marketVaults + market * 2;
-  return writables(state, state + 1, state + 2, vault, vault + 1);
+  for (let i = 0; i < 3; i++) refs.writable(state + i);
+  refs.writable(vault).writable(vault + 1);
 }
 
 /** The market maker withdraws the vaults and deposits its new offer: base tokens to sell, and dollars to buy with. */
@@ -38,9 +39,11 @@ export function quoteMarket(vm: Machine, market: number, sizes: readonly number[
   const [asked = 0, bid = 0] = sizes;
   const data = vm.data.open(24).bytes(QUOTE).u64(asked).u64(bid).done();
   const own = [makerTokens + elementAt(MARKETS, market), makerTokens + DOLLAR];
-  const refs = [signer(maker), ...marketRefs(world, market), ...writables(...own)];
-  refs.push(readonly(ID.token));
-  if (!vm.enterNamed(ID.orderBook, 'Quote', data, refs)) return false;
+  vm.refs.signer(maker);
+  nameMarket(vm, market);
+  for (const account of own) vm.refs.writable(account);
+  vm.refs.readonly(ID.token);
+  if (!vm.enterNamed(ID.orderBook, 'Quote', data)) return false;
   own.forEach((account, side) => {
     const vault = world.marketVaults + market * 2 + side;
     adjustVault(vm, { vault, account, amount: elementAt(sizes, side) });
@@ -67,13 +70,11 @@ export function take(vm: Machine, { market, user, base, dollars, isBuy, size }: 
   const data = vm.data.open(17).bytes(TAKE).u64(size).u8(side).done();
   const state = world.markets + market * 3;
   const baseVault = world.marketVaults + market * 2;
-  const refs = [
-    signer(user),
-    ...marketRefs(world, market),
-    ...writables(base, dollars),
-    ...readonlys(ID.token, world.eventAuthorities + ID.orderBook, ID.orderBook),
-  ];
-  if (!vm.enterNamed(ID.orderBook, 'Take', data, refs)) return false;
+  vm.refs.signer(user);
+  nameMarket(vm, market);
+  vm.refs.writable(base).writable(dollars).readonly(ID.token);
+  vm.refs.readonly(world.eventAuthorities + ID.orderBook).readonly(ID.orderBook);
+  if (!vm.enterNamed(ID.orderBook, 'Take', data)) return false;
   const price = Math.round(marketPrice(world, market) * (isBuy ? 1 + SPREAD : 1 - SPREAD));
   const cost = Math.ceil((size / wholeUnits(elementAt(MARKETS, market))) * price);
   const offer = isBuy ? world.asks + market : world.bids + market;

@@ -1,9 +1,9 @@
 /** Programs that swap through several pools: a router for users, and an arbitrage program for bots. */
 import { elementAt } from '../../../base/element-at.ts';
-import { type Machine, readonly, readonlys, signer, writables } from '../machine/machine.ts';
+import type { Machine } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import type { World } from '../world/world.ts';
-import { feeRefs, poolRefs, quote, type Swap, swap, tickRefs } from './amm.ts';
+import { nameFees, namePool, nameTicks, quote, type Swap, swap } from './amm.ts';
 import { NO_PROFIT, SLIPPAGE } from './causes.ts';
 import { discriminator, EVENT_CALL } from './discriminator.ts';
 
@@ -26,28 +26,31 @@ export interface Route {
 
 /** Returns the result of a route. No pool occurs twice in a route, so the hops can be quoted separately. */
 export function quoteRoute(world: World, hops: readonly Hop[], amount: number): number {
-  return hops.reduce((held, hop) => quote(world, hop, held).out, amount);
+  let held = amount;
+  for (const hop of hops) held = quote(world, hop, held).out;
+  return held;
 }
 
-function hopRefs(world: World, hops: readonly Hop[]): number[] {
-  return hops.flatMap(({ pool, side, from, to }) => {
-    const [vaultIn, vaultOut] = [world.poolVault(pool, side), world.poolVault(pool, 1 - side)];
-    return [
-      readonly(ID.amm),
-      ...poolRefs(world, pool),
-      ...tickRefs(world, pool),
-      ...writables(from, to, vaultIn, vaultOut),
-      ...readonlys(world.mintAt(vaultIn), world.mintAt(vaultOut)),
-    ];
-  });
+function nameHops(vm: Machine, hops: readonly Hop[]): void {
+  const { world, refs } = vm;
+  for (const { pool, side, from, to } of hops) {
+    const vaultIn = world.poolVault(pool, side);
+    const vaultOut = world.poolVault(pool, 1 - side);
+    refs.readonly(ID.amm);
+    namePool(vm, pool);
+    nameTicks(vm, pool);
+    refs.writable(from).writable(to).writable(vaultIn).writable(vaultOut);
+    refs.readonly(world.mintAt(vaultIn)).readonly(world.mintAt(vaultOut));
+  }
 }
 
 /** Runs all swaps. Each hop swaps the whole result of the previous one. */
 function swapAll(vm: Machine, { user, hops, amount }: Route): number {
   let held = amount;
   for (const hop of hops) {
+    const { pool, side, from, to } = hop;
     const { out } = quote(vm.world, hop, held);
-    if (!swap(vm, { ...hop, user, amount: held, amountMin: 0 })) return 0;
+    if (!swap(vm, { pool, side, from, to, user, amount: held, amountMin: 0 })) return 0;
     held = out;
   }
   return held;
@@ -55,19 +58,16 @@ function swapAll(vm: Machine, { user, hops, amount }: Route): number {
 
 export function route(vm: Machine, plan: Route): boolean {
   const { user, hops, amount, amountMin } = plan;
-  const { world } = vm;
+  const { world, refs } = vm;
   const data = vm.data.open(28 + hops.length * 2);
   data.bytes(ROUTE).u32(hops.length);
   for (const { pool, side } of hops) data.u8(pool).u8(side);
   data.u64(amount).u64(amountMin);
-  const refs = [
-    readonly(ID.token),
-    signer(user),
-    ...readonlys(world.eventAuthorities + ID.router, ID.router),
-    ...hopRefs(world, hops),
-    ...hops.flatMap(({ pool }) => feeRefs(world, pool)),
-  ];
-  if (!vm.enterNamed(ID.router, 'Route', data.done(), refs)) return false;
+  refs.readonly(ID.token).signer(user);
+  refs.readonly(world.eventAuthorities + ID.router).readonly(ID.router);
+  nameHops(vm, hops);
+  for (const { pool } of hops) nameFees(vm, pool);
+  if (!vm.enterNamed(ID.router, 'Route', data.done())) return false;
   const out = swapAll(vm, plan);
   if (vm.error !== null) return vm.leave(ROUTE_UNITS);
   if (out < amountMin) return vm.leaveFailed(SLIPPAGE, ROUTE_UNITS);
@@ -86,8 +86,9 @@ export function arbitrage(vm: Machine, plan: Route & { readonly looksFirst: bool
   const data = vm.data.open(17 + hops.length);
   data.bytes(ARBITRAGE).u64(amount).u8(hops.length);
   for (const { pool } of hops) data.u8(pool);
-  const refs = [signer(user), readonly(ID.token), ...hopRefs(vm.world, hops)];
-  if (!vm.enter(ID.arbitrage, data.done(), refs)) return false;
+  vm.refs.signer(user).readonly(ID.token);
+  nameHops(vm, hops);
+  if (!vm.enter(ID.arbitrage, data.done())) return false;
   const expected = quoteRoute(vm.world, hops, amount);
   vm.printNumber('in: ', amount);
   vm.printNumber('out: ', expected);

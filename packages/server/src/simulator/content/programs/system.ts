@@ -1,6 +1,6 @@
 /** The system program: lamports and new accounts. */
 
-import { type Machine, payer, signer, writable } from '../machine/machine.ts';
+import type { Machine } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 import { custom } from './causes.ts';
 
@@ -9,7 +9,8 @@ const SEED_BYTES = 32;
 
 export function transferLamports(vm: Machine, from: number, to: number, lamports: number): boolean {
   const data = vm.data.open(12).u32(2).u64(lamports).done();
-  if (!vm.enter(ID.system, data, [payer(from), writable(to)])) return false;
+  vm.refs.payer(from).writable(to);
+  if (!vm.enter(ID.system, data)) return false;
   moveLamports(vm, from, to, lamports);
   return vm.leave(UNITS);
 }
@@ -24,7 +25,8 @@ interface Space {
 export function createAccount(vm: Machine, from: number, account: number, space: Space): boolean {
   const { lamports, byteCount, owner } = space;
   const data = vm.data.open(52).u32(0).u64(lamports).u64(byteCount).key(owner).done();
-  if (!vm.enter(ID.system, data, [payer(from), payer(account)])) return false;
+  vm.refs.payer(from).payer(account);
+  if (!vm.enter(ID.system, data)) return false;
   moveLamports(vm, from, account, lamports);
   return vm.leave(UNITS);
 }
@@ -35,14 +37,14 @@ export function createWithSeed(vm: Machine, from: number, space: Space): number 
   const seed = Buffer.alloc(SEED_BYTES);
   for (let i = 0; i < SEED_BYTES; i++) seed[i] = 97 + vm.random.below(26);
   const account = vm.scratch(0);
-  vm.book.deriveScratch(account, from, seed, owner);
+  if (!vm.isMuted) vm.book.deriveScratch(account, from, seed, owner);
   const data = vm.data
     .open(4 + 32 + 8 + SEED_BYTES + 8 + 8 + 32)
     .u32(3)
     .key(from);
   data.u64(SEED_BYTES).bytes(seed).u64(lamports).u64(byteCount).key(owner);
-  const refs = [payer(from), writable(account), signer(from)];
-  if (!vm.enter(ID.system, data.done(), refs)) return account;
+  vm.refs.payer(from).writable(account).signer(from);
+  if (!vm.enter(ID.system, data.done())) return account;
   moveLamports(vm, from, account, lamports);
   vm.leave(UNITS);
   return account;

@@ -1,5 +1,5 @@
 /** The two token programs. The mint decides which of them runs. The newest build of the older program prints nothing. */
-import { type Machine, readonly, signer, writable } from '../machine/machine.ts';
+import type { Machine } from '../machine/machine.ts';
 import type { PooledText } from '../text-pool.ts';
 import { ID } from '../world/known-addresses.ts';
 import { NOT_EMPTY, SHORT_OF_TOKENS } from './causes.ts';
@@ -36,26 +36,27 @@ const WRAPPED_CLOSE_UNITS = -2;
 /** The same difference for closing an account whose lamports do not go to the owner. */
 const WRAPPED_CLOSE_AWAY_UNITS = -4;
 
-interface Call {
-  readonly kind: Kind;
+/** Starts an instruction of a token program, which prints its name. Returns false if it does not run. */
+function enter(vm: Machine, { opening }: Kind, program: number, data: PooledText): boolean {
+  if (!vm.enter(program, data)) return false;
+  if (program !== ID.token || !vm.isTokenNew) vm.print(opening);
+  return true;
+}
+
+/** The end of an instruction. */
+interface End {
   readonly program: number;
-  readonly data: PooledText;
-  readonly refs: readonly number[];
   /** Added to the units of the newest build. */
   readonly moreUnits?: number;
   readonly returned?: PooledText;
 }
 
-/** Runs one instruction: `act` changes the world or fails. */
-function run(vm: Machine, call: Call, act?: () => void): boolean {
-  const { program, moreUnits = 0 } = call;
-  if (!vm.enter(program, call.data, call.refs)) return false;
-  const isNewest = program === ID.token && vm.isTokenNew;
-  if (!isNewest) vm.print(call.kind.opening);
-  act?.();
-  const row = vm.error === null ? call.kind.units : call.kind.failedUnits;
-  if (isNewest) return vm.leave(row[0] + (vm.error === null ? moreUnits : 0), call.returned);
-  return vm.leave(row[program === ID.token ? 1 : 2], call.returned);
+/** Ends an instruction of a token program. Returns false if it failed. */
+function leave(vm: Machine, kind: Kind, { program, moreUnits = 0, returned }: End): boolean {
+  const row = vm.error === null ? kind.units : kind.failedUnits;
+  if (program !== ID.token) return vm.leave(row[2], returned);
+  if (!vm.isTokenNew) return vm.leave(row[1], returned);
+  return vm.leave(row[0] + (vm.error === null ? moreUnits : 0), returned);
 }
 
 function plainData(vm: Machine, { code }: Kind): PooledText {
@@ -90,12 +91,13 @@ export interface Transfer {
 /** Token-2022 deprecates the unchecked transfer, so its tokens always move by the checked one. */
 export function transferTokens(vm: Machine, transfer: Transfer): boolean {
   const { from, to, authority, amount } = transfer;
-  if (vm.world.programOf[from] === ID.token2022) return transferChecked(vm, transfer);
-  const data = amountData(vm, TRANSFER, amount);
-  const refs = [writable(from), writable(to), signer(authority)];
-  const moreUnits = vm.world.mintOf[from] === ID.wrappedCoin ? WRAPPED_MOVE_UNITS : 0;
-  const call = { kind: TRANSFER, program: ID.token, data, refs, moreUnits };
-  return run(vm, call, () => move(vm, transfer));
+  const program = ID.token;
+  if (vm.world.programAt(from) !== program) return transferChecked(vm, transfer);
+  const moreUnits = vm.world.mintAt(from) === ID.wrappedCoin ? WRAPPED_MOVE_UNITS : 0;
+  vm.refs.writable(from).writable(to).signer(authority);
+  if (!enter(vm, TRANSFER, program, amountData(vm, TRANSFER, amount))) return false;
+  move(vm, transfer);
+  return leave(vm, TRANSFER, { program, moreUnits });
 }
 
 export function transferChecked(vm: Machine, transfer: Transfer): boolean {
@@ -103,11 +105,13 @@ export function transferChecked(vm: Machine, transfer: Transfer): boolean {
   const { world } = vm;
   const mint = world.mintAt(from);
   const decimals = world.decimalsAt(mint);
+  const program = world.programAt(mint);
   const data = vm.data.open(10).u8(CHECKED.code).u64(amount).u8(decimals).done();
-  const refs = [writable(from), readonly(mint), writable(to), signer(authority)];
   const moreUnits = mint === ID.wrappedCoin ? WRAPPED_MOVE_UNITS : 0;
-  const call = { kind: CHECKED, program: world.programAt(mint), data, refs, moreUnits };
-  return run(vm, call, () => move(vm, transfer));
+  vm.refs.writable(from).readonly(mint).writable(to).signer(authority);
+  if (!enter(vm, CHECKED, program, data)) return false;
+  move(vm, transfer);
+  return leave(vm, CHECKED, { program, moreUnits });
 }
 
 /** The market maker brings a vault to an amount: it pays from its own account, or withdraws. */
@@ -126,12 +130,12 @@ export function mintTokens(
   vm: Machine,
   { mint, to, authority, amount }: Omit<Transfer, 'from'> & { readonly mint: number },
 ): boolean {
-  const data = amountData(vm, MINT_TO, amount);
-  const refs = [writable(mint), writable(to), signer(authority)];
-  return run(vm, { kind: MINT_TO, program: vm.world.programAt(mint), data, refs }, () => {
-    vm.world.addAmount(mint, amount);
-    vm.world.addAmount(to, amount);
-  });
+  const program = vm.world.programAt(mint);
+  vm.refs.writable(mint).writable(to).signer(authority);
+  if (!enter(vm, MINT_TO, program, amountData(vm, MINT_TO, amount))) return false;
+  vm.world.addAmount(mint, amount);
+  vm.world.addAmount(to, amount);
+  return leave(vm, MINT_TO, { program });
 }
 
 export function burnTokens(
@@ -140,12 +144,12 @@ export function burnTokens(
 ): boolean {
   const { world } = vm;
   const mint = world.mintAt(from);
-  const data = amountData(vm, BURN, amount);
-  const refs = [writable(from), writable(mint), signer(authority)];
-  return run(vm, { kind: BURN, program: world.programAt(mint), data, refs }, () => {
-    world.addAmount(from, -amount);
-    world.addAmount(mint, -amount);
-  });
+  const program = world.programAt(mint);
+  vm.refs.writable(from).writable(mint).signer(authority);
+  if (!enter(vm, BURN, program, amountData(vm, BURN, amount))) return false;
+  world.addAmount(from, -amount);
+  world.addAmount(mint, -amount);
+  return leave(vm, BURN, { program });
 }
 
 /** Closes an account and moves its lamports to the destination. */
@@ -156,23 +160,17 @@ export function closeAccount(
   const { world } = vm;
   const isWrapped = world.mintOf[account] === ID.wrappedCoin;
   const wrappedUnits = to === authority ? WRAPPED_CLOSE_UNITS : WRAPPED_CLOSE_AWAY_UNITS;
-  const call = {
-    kind: CLOSE,
-    program: world.programAt(account),
-    data: plainData(vm, CLOSE),
-    refs: [writable(account), writable(to), signer(authority)],
-    moreUnits: isWrapped ? wrappedUnits : 0,
-  };
-  return run(vm, call, () => {
-    const amount = world.amount(account);
-    if (amount > 0 && !isWrapped) {
-      vm.fail(NOT_EMPTY);
-      return;
-    }
+  const program = world.programAt(account);
+  vm.refs.writable(account).writable(to).signer(authority);
+  if (!enter(vm, CLOSE, program, plainData(vm, CLOSE))) return false;
+  const amount = world.amount(account);
+  if (amount > 0 && !isWrapped) vm.fail(NOT_EMPTY);
+  else {
     world.addLamports(to, world.lamports(account));
     world.addLamports(account, -world.lamports(account));
     if (amount > 0) world.addAmount(account, -amount);
-  });
+  }
+  return leave(vm, CLOSE, { program, moreUnits: isWrapped ? wrappedUnits : 0 });
 }
 
 interface NewAccount {
@@ -184,49 +182,55 @@ interface NewAccount {
 /** Uses the older instruction, which names the rent account. For the wrapped coin, lamports beyond the rent become the amount. */
 export function initializeAccount(vm: Machine, { account, mint, owner }: NewAccount): boolean {
   const { world } = vm;
-  const data = plainData(vm, INITIALIZE);
-  const refs = [writable(account), readonly(mint), readonly(owner), readonly(ID.rentSysvar)];
-  return run(vm, { kind: INITIALIZE, program: world.programAt(mint), data, refs }, () => {
-    world.describeToken(account, mint, owner);
-    if (mint !== ID.wrappedCoin) return;
+  const program = world.programAt(mint);
+  vm.refs.writable(account).readonly(mint).readonly(owner).readonly(ID.rentSysvar);
+  if (!enter(vm, INITIALIZE, program, plainData(vm, INITIALIZE))) return false;
+  world.describeToken(account, mint, owner);
+  if (mint === ID.wrappedCoin) {
     world.addAmount(account, world.lamports(account) - world.rentOfToken(mint));
-  });
+  }
+  return leave(vm, INITIALIZE, { program });
 }
 
 export function initializeAccount3(vm: Machine, { account, mint, owner }: NewAccount): boolean {
   const data = vm.data.open(33).u8(INITIALIZE_3.code).key(owner).done();
-  const refs = [writable(account), readonly(mint)];
-  return run(vm, { kind: INITIALIZE_3, program: vm.world.programAt(mint), data, refs });
+  const program = vm.world.programAt(mint);
+  vm.refs.writable(account).readonly(mint);
+  return enter(vm, INITIALIZE_3, program, data) && leave(vm, INITIALIZE_3, { program });
 }
 
 export function initializeImmutableOwner(vm: Machine, account: number, program: number): boolean {
-  const data = plainData(vm, IMMUTABLE);
-  return run(vm, { kind: IMMUTABLE, program, data, refs: [writable(account)] }, () => {
-    if (program !== ID.token || vm.isTokenNew) return;
+  vm.refs.writable(account);
+  if (!enter(vm, IMMUTABLE, program, plainData(vm, IMMUTABLE))) return false;
+  if (program === ID.token && !vm.isTokenNew) {
     vm.print('Please upgrade to SPL Token 2022 for immutable owner support');
-  });
+  }
+  return leave(vm, IMMUTABLE, { program });
 }
 
 export function getAccountDataSize(vm: Machine, mint: number, byteCount: number): boolean {
   const data = vm.data.open(3).u8(DATA_SIZE.code).u8(7).u8(0).done();
   const returned = vm.data.open(8).u64(byteCount).done();
   const program = vm.world.programAt(mint);
-  return run(vm, { kind: DATA_SIZE, program, data, refs: [readonly(mint)], returned });
+  vm.refs.readonly(mint);
+  return enter(vm, DATA_SIZE, program, data) && leave(vm, DATA_SIZE, { program, returned });
 }
 
 /** Sets the amount of an account of the wrapped coin to the lamports that were sent to it. */
 export function syncNative(vm: Machine, account: number): boolean {
   const { world } = vm;
-  const data = plainData(vm, SYNC);
-  return run(vm, { kind: SYNC, program: ID.token, data, refs: [writable(account)] }, () => {
-    const amount = world.lamports(account) - world.rentOfToken(ID.wrappedCoin);
-    world.addAmount(account, amount - world.amount(account));
-  });
+  vm.refs.writable(account);
+  if (!enter(vm, SYNC, ID.token, plainData(vm, SYNC))) return false;
+  const amount = world.lamports(account) - world.rentOfToken(ID.wrappedCoin);
+  world.addAmount(account, amount - world.amount(account));
+  return leave(vm, SYNC, { program: ID.token });
 }
 
 /** Creates a mint. The data has the decimals, the authority, and no freeze authority. */
 export function initializeMint(vm: Machine, mint: number, authority: number): boolean {
   const decimals = vm.world.decimalsAt(mint);
   const data = vm.data.open(35).u8(INITIALIZE_MINT.code).u8(decimals).key(authority).u8(0).done();
-  return run(vm, { kind: INITIALIZE_MINT, program: ID.token, data, refs: [writable(mint)] });
+  const program = ID.token;
+  vm.refs.writable(mint);
+  return enter(vm, INITIALIZE_MINT, program, data) && leave(vm, INITIALIZE_MINT, { program });
 }

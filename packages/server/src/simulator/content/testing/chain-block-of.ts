@@ -1,17 +1,28 @@
 import { toBlockHash, toSlot } from '../../../ledger/primitives.ts';
 import type { ChainBlock } from '../../chain/chain-block.ts';
 
-/** Returns a block of a chain without skipped slots. A branch has its own blocks from slot 0 on. */
-export function chainBlockOf(slot: number, branch = 0): ChainBlock {
+/** Returns a block of a chain in which only the given slots are skipped. A branch has its own blocks from slot 0 on. */
+export function chainBlockOf(
+  slot: number,
+  branch = 0,
+  skipped: readonly number[] = [],
+): ChainBlock {
+  const parentSlot = findBlock(slot - 1, -1, skipped);
   return {
     slot: toSlot(slot),
     branch,
-    parentSlot: toSlot(Math.max(0, slot - 1)),
+    parentSlot: toSlot(Math.max(0, parentSlot)),
     blockhash: toBlockHash('9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'),
     previousBlockhash: toBlockHash('SysvarC1ock11111111111111111111111111111111'),
     height: slot,
     blockTime: 1_740_000_000 + Math.floor(slot * 0.4),
-    parent: () => (slot === 0 ? undefined : chainBlockOf(slot - 1, branch)),
-    nextSlot: () => slot + 1,
+    parent: () => (parentSlot < 0 ? undefined : chainBlockOf(parentSlot, branch, skipped)),
+    nextSlot: () => findBlock(slot + 1, 1, skipped),
   };
+}
+
+function findBlock(start: number, step: number, skipped: readonly number[]): number {
+  let slot = start;
+  while (skipped.includes(slot)) slot += step;
+  return slot;
 }

@@ -1,7 +1,7 @@
 /** Unusual ledgers for tests of programs that read blocks: in every era, rare cases are frequent. */
 import type { ContentInput, Oddities } from '../content-options.ts';
 import { ERAS } from '../eras.ts';
-import { DEPTH_MAX, type Machine, readonlys } from '../machine/machine.ts';
+import { DEPTH_MAX, type Machine } from '../machine/machine.ts';
 import { ID } from '../world/known-addresses.ts';
 
 /** Makes calls up to nine deep, calls programs without log lines, and prints logs that are too long or imitate other lines. */
@@ -10,8 +10,8 @@ function act(vm: Machine, program: number): void {
   if (vm.depth > 1 || random.chance(0.6)) printOddity(vm, program);
   if (random.chance(0.05)) vm.whisper(ID.signatureCheck);
   if (vm.depth < DEPTH_MAX && random.chance(vm.depth === 1 ? 0.4 : 0.8)) {
-    const refs = readonlys(world.reserve, world.vastHolder, ID.token);
-    if (vm.enter(program, vm.data.open(1).u8(vm.depth).done(), refs)) {
+    vm.refs.readonly(world.reserve).readonly(world.vastHolder).readonly(ID.token);
+    if (vm.enter(program, vm.data.open(1).u8(vm.depth).done())) {
       act(vm, program);
       vm.leave(700);
     }
