@@ -12,6 +12,8 @@ import { hashOf } from './hash.mjs';
 
 /** A test that takes longer is not used: it would run hundreds of times. */
 const testMsMax = 4_000;
+/** With a mutant, a test that waits for ever is stopped after this time, or ten times as long as it took without one. */
+const mutantMsMin = 2_000;
 /** A mutant in a loop may be reached this many times as often as without it, before the loop counts as endless. */
 const hitFactor = 100;
 
@@ -71,6 +73,19 @@ export default class MutantRunner extends TestRunner {
     switches.activeMutant = run.id;
   }
 
+  /** Runs the test itself, between its hooks. */
+  async runTask(test) {
+    const run = this.#run;
+    const tested = TestRunner.getTestFn(test)();
+    if (run.step !== 'mutant') return tested;
+    let timer;
+    const late = new Promise((_, reject) => {
+      const limitMs = Math.max(mutantMsMin, 10 * run.firstMs);
+      timer = setTimeout(() => reject(new Error('the test takes too long')), limitMs);
+    });
+    return Promise.race([tested, late]).finally(() => clearTimeout(timer));
+  }
+
   onAfterRetryTask(test) {
     const run = this.#run;
     const failed = test.result.state === 'fail' || run.isUnhandled;
@@ -122,6 +137,7 @@ export default class MutantRunner extends TestRunner {
   #afterFirst(run, failed, ms, message) {
     const { perTest } = switches.mutantCoverage;
     run.hits = perTest.first ?? {};
+    run.firstMs = ms;
     delete perTest.first;
     if (failed) record({ ...run.test, result: 'fails', message });
     const all = Object.keys(run.hits).filter((id) => keys.has(id));
