@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ClientEvent } from './base/client-events.ts';
 import type { Clock } from './base/clock.ts';
@@ -16,17 +17,13 @@ function quickClock(waits: number[]): Clock {
   return {
     nowMs: () => nowMs,
     unixMs: () => Date.UTC(2026, 0, 1) + nowMs,
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        const pass = () => {
-          if (signal?.aborted === true) return resolve();
-          nowMs += ms;
-          waits.push(ms);
-          resolve();
-        };
-        // A timeout waits long enough that a response which is ready cancels it first.
-        setTimeout(pass, ms >= 1_000 ? 20 : 0);
-      }),
+    sleep: async (ms, signal) => {
+      // Enough turns for a response that is ready, so that the timeout of the request is cancelled before.
+      for (let turn = 0; turn < (ms >= 1_000 ? 50 : 1); turn++) await nextTurn();
+      if (signal?.aborted === true) return;
+      nowMs += ms;
+      waits.push(ms);
+    },
   };
 }
 

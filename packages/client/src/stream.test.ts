@@ -195,14 +195,20 @@ test('behavior: an abort ends a pending next in the same tick, with the reason o
   const stop = new AbortController();
   const stream = createClient({ url: service.url }).stream(query, { signal: stop.signal });
   await stream.next();
-  service.next = () => ({ instead: 'stall' });
+  const requested = new Promise<void>((resolve) => {
+    service.next = () => {
+      resolve();
+      return { instead: 'stall' };
+    };
+  });
   const pending = stream.next();
   let state = 'pending';
   pending.catch(() => {
     state = 'rejected';
   });
   const reason = new Error('enough');
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await requested;
+  await new Promise((resolve) => setImmediate(resolve));
   expect(state).toBe('pending');
   stop.abort(reason);
   await new Promise((resolve) => setImmediate(resolve));
@@ -212,10 +218,9 @@ test('behavior: an abort ends a pending next in the same tick, with the reason o
 });
 
 test('behavior: leaving a stream closes its connection, also while a next is pending', async () => {
-  const open = new Set<unknown>();
+  const closings: Promise<unknown>[] = [];
   const server = createServer((_, response) => {
-    open.add(response);
-    response.on('close', () => open.delete(response));
+    closings.push(new Promise((resolve) => response.on('close', resolve)));
     response.writeHead(200).write('{"header":{"number":0,"hash":"h"}}\n');
   });
   const url = await listen(server);
@@ -229,7 +234,8 @@ test('behavior: leaving a stream closes its connection, also while a next is pen
   const pending = stream.next();
   await stream.return?.();
   expect(await pending).toEqual({ done: true, value: undefined });
-  while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(closings).toHaveLength(2);
+  await Promise.all(closings);
 });
 
 /** Waits until a response accepts more data or is closed. Leaves no listener behind. */

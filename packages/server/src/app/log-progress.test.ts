@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../base/testing/manual-clock.ts';
@@ -22,8 +21,6 @@ beforeEach(() => {
   clock = new ManualClock();
   logged = [];
   stop = new AbortController();
-  // The manual clock keeps one listener per sleeper.
-  setMaxListeners(0, stop.signal);
   dataset = new MemoryDataset();
   dataset.extend([0, 1]);
   status = { behindSlots: 0, counters: {}, backfill: null, sources: [] };
@@ -58,7 +55,6 @@ test('behavior: a dataset without a block is logged once a minute, with the reas
   const state = empty.status();
   empty.status = () => ({ ...state, alarms: [alarm] });
   stop = new AbortController();
-  setMaxListeners(0, stop.signal);
   const log = pino(
     { base: null, timestamp: false },
     { write: (line) => logged.push(JSON.parse(line)) },

@@ -138,6 +138,93 @@ describe('extend', () => {
   });
 });
 
+describe('details of a rejection', () => {
+  function rejection(...changes: ChainChange[]): unknown {
+    try {
+      applyChanges(grown(), changes);
+    } catch (error) {
+      if (isCodedError(error)) return { code: error.code, ...error.detail };
+      throw error;
+    }
+    return 'accepted';
+  }
+  const branch = (parent: string, height: number) =>
+    makeRun('b', [17, 18], { ...ref(parent), height });
+
+  test('error: chain-hash-reused names the block, whether stored, new or the anchor', () => {
+    const code = 'chain-hash-reused';
+    const head = headerAt(grown(), 'a15');
+    const child = makeHeader('a', 16, head);
+    const extend = (...headers: (typeof child)[]) =>
+      rejection({ kind: 'extend', blocks: headers.map((header) => ({ header, payload: 1 })) });
+    expect(extend({ ...child, hash: hash('a12') })).toEqual({ code, slot: 12, hash: hash('a12') });
+    expect(extend({ ...child, hash: hash('a9') })).toEqual({ code, slot: 16, hash: hash('a9') });
+    const twice = { ...makeHeader('a', 17, child), hash: child.hash };
+    expect(extend(child, twice)).toEqual({ code, slot: 17, hash: hash('a16') });
+    const otherParent = { ...headerAt(grown(), 'a14'), parentHash: hash('b12') };
+    expect(extend(otherParent)).toEqual({ code, slot: 14, hash: hash('a14') });
+  });
+
+  test('error: chain-fork-below-finality names both slots', () => {
+    expect(
+      rejection({ kind: 'replace', ancestor: ref('a10'), blocks: branch('a10', 101) }),
+    ).toEqual({ code: 'chain-fork-below-finality', slot: 10, finalizedSlot: 11 });
+  });
+
+  test.each(['b12', 'a13', 'a20'])(
+    'error: chain-ancestor-unknown names the ancestor %s',
+    (name) => {
+      expect(rejection({ kind: 'replace', ancestor: ref(name), blocks: branch(name, 1) })).toEqual({
+        code: 'chain-ancestor-unknown',
+        slot: ref(name).number,
+        hash: hash(name),
+      });
+    },
+  );
+
+  test('error: chain-ancestor-unknown for the right hash at another slot, and for a chain without blocks', () => {
+    const ancestor = { number: slot(16), hash: hash('a15') };
+    const change: ChainChange = { kind: 'replace', ancestor, blocks: branch('a15', 105) };
+    const details = { code: 'chain-ancestor-unknown', hash: hash('a15') };
+    expect(rejection(change)).toEqual({ ...details, slot: 16 });
+    const empty = build({ kind: 'create', anchor: null });
+    expect(errorCodeOf(() => applyChanges(empty, [change]))).toBe('chain-ancestor-unknown');
+  });
+
+  test('error: chain-finality-contradicted and chain-finality-unknown name the blocks', () => {
+    expect(rejection({ kind: 'finalize', block: ref('b11') })).toEqual({
+      code: 'chain-finality-contradicted',
+      slot: 11,
+      hash: hash('b11'),
+      finalizedHash: hash('a11'),
+    });
+    expect(rejection({ kind: 'finalize', block: ref('a13') })).toEqual({
+      code: 'chain-finality-unknown',
+      slot: 13,
+      hash: hash('a13'),
+    });
+  });
+
+  test('behavior: a second creation, growth before it and an empty branch are bugs', () => {
+    expect(() => rejection({ kind: 'create', anchor })).toThrow('a chain is created once');
+    const blocks = makeRun('a', [10], below);
+    expect(() => build({ kind: 'extend', blocks })).toThrow('created before it grows');
+    expect(() => rejection({ kind: 'replace', ancestor: ref('a12'), blocks: [] })).toThrow(
+      'at least one block',
+    );
+  });
+
+  test('behavior: a branch may repeat stored blocks, and leaves the chain at the last of them', () => {
+    const snapshot = grown();
+    const known = snapshot.hot.slice(1, 3);
+    const blocks = [...known, ...makeRun('b', [13], headerAt(snapshot, 'a12'))];
+    const change: ChainChange = { kind: 'replace', ancestor: ref('a10'), blocks };
+    expect(names(applyChanges(snapshot, [change]))).toEqual(['a10', 'a11', 'a12', 'b13']);
+    const onlyKnown: ChainChange = { kind: 'replace', ancestor: ref('a10'), blocks: known };
+    expect(applyChanges(snapshot, [onlyKnown])).toBe(snapshot);
+  });
+});
+
 describe('replace', () => {
   test('default: the branch replaces the old blocks, and their hashes are remembered', () => {
     const snapshot = grown();

@@ -206,7 +206,7 @@ function trim(snapshot: ChainSnapshot, keepFrom: Slot): ChainSnapshot {
   }
   const droppedSegments = snapshot.segments.filter(({ last }) => last.number < keepFrom);
   const segments = snapshot.segments.slice(droppedSegments.length);
-  const droppedHotCount = segments.length > 0 ? 0 : firstHotAtOrAfter(snapshot, keepFrom);
+  const droppedHotCount = firstHotAtOrAfter(snapshot, keepFrom);
   const lastDropped =
     snapshot.hot[droppedHotCount - 1]?.header ?? droppedSegments.at(-1)?.last ?? null;
   if (lastDropped === null) return snapshot;

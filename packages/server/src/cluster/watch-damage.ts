@@ -59,8 +59,11 @@ export class DamageWatch {
 
   #untilReported(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      this.#wake = resolve;
-      signal.addEventListener('abort', () => resolve(), { once: true });
+      this.#wake = () => {
+        signal.removeEventListener('abort', this.#wake);
+        resolve();
+      };
+      signal.addEventListener('abort', this.#wake, { once: true });
     });
   }
 }

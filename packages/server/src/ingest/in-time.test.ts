@@ -4,7 +4,7 @@
  * process got no processor.
  */
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { expectSameChain, startWorld, type World } from './testing/start-world.ts';
@@ -79,7 +79,13 @@ class SlowFs extends SimFs {
 
 test('behavior: F-23 L-02 a sync of two seconds delays only its own block, and no longer than that', async () => {
   const fs = new SlowFs();
-  world = await startWorld({ fs });
+  let passedMs = 0;
+  const clock: Clock = {
+    ...systemClock,
+    nowMs: () => systemClock.nowMs() + passedMs,
+    unixMs: () => systemClock.unixMs() + passedMs,
+  };
+  world = await startWorld({ fs, clock });
   const { following, node, produce, caughtUp } = world;
   const { dataset, ingester } = following;
   await caughtUp();
@@ -88,7 +94,7 @@ test('behavior: F-23 L-02 a sync of two seconds delays only its own block, and n
   const letGo = fs.hold();
   await produce(3);
   await expect.poll(() => fs.isSyncing, { timeout: 20_000 }).toBe(true);
-  await systemClock.sleep(2_000);
+  passedMs = 2_000;
   // Stored blocks can be read meanwhile, and a block that is not durable is not visible.
   const block = await dataset.decodeHotBlock(before.hot.at(-1) as HotBlock);
   expect(block.header.hash).toBe(before.head?.hash);

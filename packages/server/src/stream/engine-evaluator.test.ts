@@ -159,6 +159,9 @@ test('behavior: an answer is compressed part by part if requested', async () => 
   expect(plainText).toBe(expected);
 });
 
+/** The segments of every dataset are opened once in the pool. */
+let datasetCount = 0;
+
 for (const place of ['row group', 'headers'] as const) {
   test(`error: segment-damaged in the ${place} of the second segment is reported after the lines of the first`, async () => {
     const id = `damaged ${place}`;
@@ -172,7 +175,7 @@ for (const place of ['row group', 'headers'] as const) {
     const reported: string[] = [];
     const reader = {
       ...dataset,
-      description: { name: `test ${place}` },
+      description: { name: `test ${place} ${datasetCount++}` },
       reportDamage: (segment: SealedSegment) => reported.push(segment.id),
     } as unknown as DatasetReader;
     const query = parseTestQuery({ fromBlock: 0, ...bodies['a line per block'] });

@@ -1,10 +1,72 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { emptySnapshot } from '../chain/chain-snapshot.ts';
+import { ref } from '../chain/testing/chain-fixtures.ts';
+import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
+import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
+import { FinalizedHeadEvaluator, fillFinalizedHead } from './finalized-head-evaluator.ts';
+import { LinePiece } from './line-piece.ts';
 import { settle } from './testing/manual-clock.ts';
 import { MemoryDataset } from './testing/memory-dataset.ts';
 import { type Reading, StreamFixture } from './testing/stream-fixture.ts';
 
-let fixture: StreamFixture;
-afterEach(() => fixture.close());
+let fixture: StreamFixture | undefined;
+afterEach(async () => {
+  await fixture?.close();
+  fixture = undefined;
+});
+
+describe('replacing in lines of the engine', () => {
+  const snapshot = { ...emptySnapshot, finalized: ref('a7') };
+  const value = `{"number":7,"hash":"${ref('a7').hash}"}`;
+
+  /** Evaluates with an engine that returns these parts of text. */
+  async function replaceIn(...parts: readonly string[]) {
+    const jobs: EvaluationJob[] = [];
+    let releaseCount = 0;
+    const bytes = parts.map((text) => Buffer.from(text));
+    const engine: BlockEvaluator = {
+      async *evaluate(job) {
+        jobs.push(job);
+        const piece = LinePiece.ofReusable(bytes, { release: () => releaseCount++ });
+        const headerLine = () => new LinePiece(Buffer.from('{"finalizedHead":null}\n'));
+        yield { piece, headerLine } as unknown as EvaluatedBlocks;
+      },
+    };
+    const selection = parseTestQuery({ fromBlock: 0, fields });
+    const job = { selection, snapshot, form: 'deflated' } as unknown as EvaluationJob;
+    const results: EvaluatedBlocks[] = [];
+    for await (const blocks of new FinalizedHeadEvaluator(engine).evaluate(job)) {
+      results.push(blocks);
+    }
+    const text = Buffer.concat(results[0]?.piece?.parts ?? []).toString();
+    return { text, releaseCount, jobs, result: results[0] };
+  }
+
+  test('default: the first value of each line is replaced, in one part or several', async () => {
+    const line =
+      '{"finalizedHead":null,"text":"\\"finalizedHead\\":null \\"finalizedHead":null"}\n';
+    const replaced = line.replace('null', () => value);
+    const one = await replaceIn(`${line}${line}`);
+    expect(one.text).toBe(`${replaced}${replaced}`);
+    expect([one.releaseCount, one.jobs[0]?.form]).toEqual([1, 'plain']);
+    const several = await replaceIn(line.slice(0, 9), `${line.slice(9)}{}\n`, line);
+    expect(several.text).toBe(`${replaced}{}\n${replaced}`);
+    expect(Buffer.concat(one.result?.headerLine().parts ?? []).toString()).toBe(
+      `{"finalizedHead":${value}}\n`,
+    );
+  });
+
+  test('behavior: lines without the value and a line without an end stay as they are', async () => {
+    expect((await replaceIn('{}\n{}\n')).text).toBe('{}\n{}\n');
+    expect((await replaceIn('{"finalizedHead":null')).text).toBe(`{"finalizedHead":${value}`);
+  });
+
+  test('behavior: one line of text is filled like many', () => {
+    const line = '{"header":{"finalizedHead":null},"message":"\\"finalizedHead":null"}';
+    expect(fillFinalizedHead(line, snapshot)).toBe(line.replace('null', () => value));
+    expect(fillFinalizedHead(line, emptySnapshot)).toBe(line);
+  });
+});
 
 /** Slots 100 to 110, finalized up to 103. */
 function makeChain(): MemoryDataset {

@@ -91,3 +91,42 @@ test('default: a piece with its own memory is neither copied nor released', () =
   expect(LinePiece.keep([piece])).toBe(piece);
   expect(piece.parts[0]).toBe(bytes);
 });
+
+test('behavior: a joined piece releases the memory of all its pieces; one piece is not joined', () => {
+  const [one, two] = [lend('one\n'), lend('two\n')];
+  const joined = LinePiece.join([one.piece, new LinePiece(Buffer.from('own\n')), two.piece]);
+  expect([joined.isReusable, textOf(joined)]).toEqual([true, 'one\nown\ntwo\n']);
+  joined.release();
+  expect([one.releases(), two.releases()]).toEqual([1, 1]);
+  expect(LinePiece.join([one.piece])).toBe(one.piece);
+  const own = LinePiece.join([new LinePiece(Buffer.from('a')), new LinePiece(Buffer.from('b'))]);
+  expect(own.isReusable).toBe(false);
+});
+
+test('behavior: joined pieces are compressed once each', async () => {
+  const [one, two] = [new LinePiece(Buffer.from('one\n')), new LinePiece(Buffer.from('two\n'))];
+  const joined = LinePiece.join([one, two]);
+  expect(one.deflatedParts).toBeUndefined();
+  const [whole] = await joined.deflated();
+  const parts = [one, two].flatMap(({ deflatedParts }) => deflatedParts ?? []);
+  expect(parts).toHaveLength(2);
+  expect(whole?.bytes).toEqual(Buffer.concat(parts.map(({ bytes }) => bytes)));
+});
+
+test('behavior: a piece that was given both forms has both, and empty parts are left out', () => {
+  const bytes = deflateRawSync('line\n', { finishFlush: constants.Z_SYNC_FLUSH });
+  const deflated = [{ bytes, crc: crc32('line\n'), plainLength: 5 }];
+  const plain = Buffer.from('line\n');
+  const both = LinePiece.ofReusable([plain], { release: () => undefined, deflated });
+  expect([both.parts[0], both.deflatedParts, both.byteLength]).toEqual([plain, deflated, 5]);
+  expect(both.parts[0]).toBe(plain);
+  const none = LinePiece.ofReusable([new Uint8Array(0)], { release: () => undefined });
+  expect([none.parts, none.byteLength, none.deflatedParts]).toEqual([[], 0, undefined]);
+});
+
+test('behavior: short lines are compressed without giving other tasks a turn', async () => {
+  const turns: string[] = [];
+  setImmediate(() => turns.push('other'));
+  const parts = await new LinePiece(Buffer.from('line\n')).deflated();
+  expect([parts.length, turns]).toEqual([1, []]);
+});

@@ -5,10 +5,13 @@ import { idleBytesMax, idleCountMax, OpenSegments } from './open-segments.ts';
 const pool = new EnginePool({ threadCount: 1, cacheBytesMax: 1 << 20 });
 afterAll(() => pool.stop());
 
+/** Every segment of a pool has its own key. */
+let openedCount = 0;
+
 /** Opens and leaves segments one after another. Returns which of them are still open. */
 function openAll(count: number, bytesOf: () => Uint8Array): boolean[] {
   const segments = new OpenSegments(pool);
-  const keys = Array.from({ length: count }, (_, i) => `${count} ${i}`);
+  const keys = Array.from({ length: count }, () => String(openedCount++));
   for (const key of keys) {
     segments.open(key, { kind: 'memory', bytes: bytesOf() });
     segments.use(key);

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { isCodedError } from '../base/errors.ts';
 import { makeHash } from './testing/make-block.ts';
 import { settle } from './testing/manual-clock.ts';
@@ -274,4 +274,48 @@ test('behavior: a request above the data of a dataset without a source does not 
     heads: { head: { number: 100 } },
   });
   expect(await conflict({ fromBlock: 101, parentBlockHash: wrong })).toEqual([98, 100]);
+});
+
+describe('finalized streams of the dialect solana', () => {
+  function finalizedTo(slot: number): MemoryDataset {
+    const dataset = new MemoryDataset();
+    dataset.extend([0, 1, 2, 3, 4, 5]);
+    dataset.finalize(slot);
+    return dataset;
+  }
+  const body = { fromBlock: 0, type: 'solana', includeAllBlocks: true, fields: {} };
+
+  test('behavior: they end at the finalized head, which is also the head they report', async () => {
+    fixture = new StreamFixture(finalizedTo(3));
+    const reading = await fixture.follow(body, { finalizedOnly: true });
+    expect(reading.text.split('\n').slice(0, -1)).toHaveLength(4);
+    expect(reading.end).toBe('complete');
+    expect(reading.opened).toMatchObject({
+      heads: { head: { number: 3 }, finalized: { number: 3 } },
+    });
+    const short = await fixture.follow({ ...body, toBlock: 1 }, { finalizedOnly: true });
+    expect([short.text.split('\n').length - 1, short.end]).toEqual([2, 'complete']);
+  });
+
+  test('behavior: other streams report the head and follow it', async () => {
+    fixture = new StreamFixture(finalizedTo(3));
+    const solana = await fixture.follow(body);
+    const ledger = await fixture.follow({ ...body, type: 'ledger' }, { finalizedOnly: true });
+    for (const { opened, end } of [solana, ledger]) {
+      expect(end).toBeUndefined();
+      expect(opened).toMatchObject({ heads: { head: { number: 5 }, finalized: { number: 3 } } });
+    }
+    expect(solana.text.split('\n')).toHaveLength(7);
+    expect(ledger.text.split('\n')).toHaveLength(5);
+  });
+
+  test('behavior: a request whose signal has aborted gets no lines', async () => {
+    fixture = new StreamFixture(finalizedTo(3));
+    const stop = new AbortController();
+    stop.abort();
+    expect(await fixture.open({ fromBlock: 0 }, { signal: stop.signal })).toEqual({
+      kind: 'closing',
+    });
+    expect(fixture.dataset.leaseCount).toBe(0);
+  });
 });

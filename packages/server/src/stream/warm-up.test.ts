@@ -109,3 +109,54 @@ test('error: an unreadable segment ends the warm-up, but not the service', async
     warmUp([dataset], { clock: new ManualClock(), signal, isIdle }),
   ).resolves.toBeUndefined();
 });
+
+test('behavior: every line is read and released, and every stream is closed', async () => {
+  let [released, closed] = [0, 0];
+  const options: OpenStreamOptions[] = [];
+  const { reader } = makeDataset(1, () => undefined);
+  const streams = {
+    open: async (opening: OpenStreamOptions) => {
+      options.push(opening);
+      let left = 3;
+      const lines = {
+        next: async () =>
+          left-- === 0
+            ? { done: true, value: 'complete' }
+            : { done: false, value: { release: () => released++ } },
+        close: async () => {
+          closed++;
+        },
+      };
+      return { kind: 'lines', lines };
+    },
+  } as unknown as WarmUpDataset['streams'];
+  await warmUp([{ reader, streams }], { clock: new ManualClock(), signal, isIdle });
+  expect(options.map(({ isDeflated }) => isDeflated)).toEqual([false, true, false]);
+  expect(options.every(({ finalizedOnly }) => !finalizedOnly)).toBe(true);
+  expect([released, closed]).toEqual([9, 3]);
+});
+
+test('behavior: a bug in a query is not hidden', async () => {
+  const dataset = makeDataset(1, () => {
+    throw new TypeError('a bug');
+  });
+  await expect(warmUp([dataset], { clock: new ManualClock(), signal, isIdle })).rejects.toThrow(
+    'a bug',
+  );
+});
+
+test('limit: a query starts neither after 1.5 seconds of work nor 30 seconds after the start', async () => {
+  for (const [stepMs, expected] of [
+    [500, 3],
+    [30_000, 1],
+  ] as const) {
+    const clock = new ManualClock();
+    let count = 0;
+    const dataset = makeDataset(9, () => {
+      count++;
+      return clock.advance(stepMs);
+    });
+    await warmUp([dataset], { clock, signal, isIdle });
+    expect(count).toBe(expected);
+  }
+});

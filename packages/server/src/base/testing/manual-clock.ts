@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 /** A clock that advances only when a test calls `advance`. */
 export class ManualClock implements Clock {
   #nowMs = 0;
-  #sleepers: { readonly atMs: number; readonly wake: () => void }[] = [];
+  readonly #sleepers = new Set<{ readonly atMs: number; readonly wake: () => void }>();
 
   nowMs(): number {
     return this.#nowMs;
@@ -16,16 +16,19 @@ export class ManualClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted === true) return resolve();
-      const sleeper = { atMs: this.#nowMs + ms, wake: resolve };
-      this.#sleepers.push(sleeper);
-      signal?.addEventListener('abort', () => resolve(), { once: true });
+      const wake = () => {
+        this.#sleepers.delete(sleeper);
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      const sleeper = { atMs: this.#nowMs + ms, wake };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener('abort', wake, { once: true });
     });
   }
 
   advance(ms: number): void {
     this.#nowMs += ms;
-    const due = this.#sleepers.filter(({ atMs }) => atMs <= this.#nowMs);
-    this.#sleepers = this.#sleepers.filter(({ atMs }) => atMs > this.#nowMs);
-    for (const { wake } of due) wake();
+    for (const { atMs, wake } of [...this.#sleepers]) if (atMs <= this.#nowMs) wake();
   }
 }

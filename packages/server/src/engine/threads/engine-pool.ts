@@ -91,8 +91,8 @@ export class EnginePool {
   readonly #lookups = new PoolLookups();
   /** By number of the segment, until no thread reads the segment. */
   readonly #fetches = new Map<number, FetchRanges>();
-  readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent);
-  readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history);
+  readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent, systemClock);
+  readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history, systemClock);
   readonly #selections = new Map<Selection, number>();
   #selectionValueCount = 0;
   #nextSelection = 0;

@@ -1,7 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beforeEach, expect, test } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
+import { ManualClock } from '../../base/testing/manual-clock.ts';
 import { RunPlaces } from './run-places.ts';
+
+let clock: ManualClock;
+beforeEach(() => {
+  clock = new ManualClock();
+});
 
 /** The callback of runs that must not be cut. */
 function cutNobody(): never {
@@ -9,7 +15,7 @@ function cutNobody(): never {
 }
 
 test('default: runs beyond the limit wait and start in order of arrival', async () => {
-  const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 });
+  const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 }, clock);
   const first = await places.take(cutNobody);
   const order: string[] = [];
   const second = places.take(cutNobody).then((place) => {
@@ -18,7 +24,8 @@ test('default: runs beyond the limit wait and start in order of arrival', async 
   });
   const third = places.take(cutNobody).then(() => order.push('third'));
   first.rest();
-  await sleep(5);
+  clock.advance(59_999);
+  await nextTurn();
   expect(order).toEqual([]);
   first.leave();
   (await second).leave();
@@ -27,29 +34,51 @@ test('default: runs beyond the limit wait and start in order of arrival', async 
 });
 
 test('behavior: a run whose reader is inactive is cut for a waiting one; a run that is being read continues', async () => {
-  const places = new RunPlaces({ countMax: 2, restMsMax: 20 });
+  const places = new RunPlaces({ countMax: 2, restMsMax: 20 }, clock);
   const resting = await places.take(() => resting.leave());
   const reading = await places.take(cutNobody);
   resting.rest();
   reading.rest();
   reading.resume();
-  const third = await places.take(cutNobody);
+  const waiting = places.take(cutNobody);
+  clock.advance(5);
+  await nextTurn();
+  clock.advance(15);
+  const third = await waiting;
   third.leave();
   reading.leave();
 });
 
+test('limit: a reader may be inactive for exactly the time allowed', async () => {
+  const places = new RunPlaces({ countMax: 1, restMsMax: 20 }, clock);
+  let isCut = false;
+  const resting = await places.take(() => {
+    isCut = true;
+    resting.leave();
+  });
+  resting.rest();
+  const waiting = places.take(cutNobody);
+  clock.advance(19);
+  await nextTurn();
+  expect(isCut).toBe(false);
+  clock.advance(5);
+  (await waiting).leave();
+  expect(isCut).toBe(true);
+});
+
 test('behavior: without a waiting run, no run is cut, even if its reader is inactive for long', async () => {
-  const places = new RunPlaces({ countMax: 2, restMsMax: 1 });
+  const places = new RunPlaces({ countMax: 2, restMsMax: 20 }, clock);
   const resting = await places.take(cutNobody);
   resting.rest();
-  await sleep(10);
+  clock.advance(1_000);
+  await nextTurn();
   const second = await places.take(cutNobody);
   second.leave();
   resting.leave();
 });
 
 test('behavior: leaving a place twice frees it once', async () => {
-  const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 });
+  const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 }, clock);
   const first = await places.take(cutNobody);
   first.leave();
   first.leave();
@@ -61,7 +90,7 @@ test('behavior: leaving a place twice frees it once', async () => {
 });
 
 test('error: engine-cancelled for all waiting runs when the pool closes', async () => {
-  const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 });
+  const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 }, clock);
   await places.take(cutNobody);
   const waiting = [places.take(cutNobody), places.take(cutNobody)];
   places.close();

@@ -4,7 +4,7 @@
  * An inactive reader must not block a waiting run. Its run is cut after a short time, and the reader starts another run from where it
  * stopped, at the end of the queue.
  */
-import { systemClock } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { CodedError } from '../../base/errors.ts';
 
 export interface RunPlacesOptions {
@@ -29,6 +29,7 @@ interface Waiter {
 
 export class RunPlaces {
   readonly #restMsMax: number;
+  readonly #clock: Clock;
   /** In order of arrival. The limit of open streams bounds it. */
   readonly #waiting = new Set<Waiter>();
   /** The functions that cut runs with an inactive reader, and the time since when each is inactive, longest first. */
@@ -37,7 +38,8 @@ export class RunPlaces {
   readonly #closed = new AbortController();
   #isWatching = false;
 
-  constructor({ countMax, restMsMax }: RunPlacesOptions) {
+  constructor({ countMax, restMsMax }: RunPlacesOptions, clock: Clock) {
+    this.#clock = clock;
     this.#freeCount = countMax;
     this.#restMsMax = restMsMax;
   }
@@ -49,7 +51,7 @@ export class RunPlaces {
     let isLeft = false;
     return {
       rest: () => {
-        if (!isLeft) this.#resting.set(cut, systemClock.nowMs());
+        if (!isLeft) this.#resting.set(cut, this.#clock.nowMs());
       },
       resume: () => this.#resting.delete(cut),
       leave: () => {
@@ -96,13 +98,13 @@ export class RunPlaces {
     this.#isWatching = true;
     while (this.#waiting.size > 0) {
       this.#cutResting();
-      await systemClock.sleep(this.#restMsMax / 4, this.#closed.signal);
+      await this.#clock.sleep(this.#restMsMax / 4, this.#closed.signal);
     }
     this.#isWatching = false;
   }
 
   #cutResting(): void {
-    const restedBefore = systemClock.nowMs() - this.#restMsMax;
+    const restedBefore = this.#clock.nowMs() - this.#restMsMax;
     for (const [cut, sinceMs] of this.#resting) {
       if (this.#waiting.size === 0 || sinceMs > restedBefore) return;
       cut();

@@ -47,14 +47,17 @@ function sealAs(id: string, run: readonly Block[]): SealedSegment {
   return { id, ...refs, ...counts, signatures } as unknown as SealedSegment;
 }
 
-function lookupsOf(name: string, chain: Partial<ChainSnapshot>) {
+/** The segments of every dataset are opened once in the pool. */
+let datasetCount = 0;
+
+function lookupsOf(chain: Partial<ChainSnapshot>) {
   const last = blocks.at(-1)?.header;
   const head = last === undefined ? null : { number: last.number, hash: last.hash };
   let snapshot: ChainSnapshot = { ...emptySnapshot, start: 0 as Slot, head, segments, ...chain };
   const damages: string[] = [];
   let leaseCount = 0;
   const dataset = {
-    description: { name },
+    description: { name: `dataset ${datasetCount++}` },
     acquire: () => {
       leaseCount++;
       return { snapshot, release: () => leaseCount-- };
@@ -93,7 +96,7 @@ async function findSlot(
 const nowhere = new Uint8Array(32).fill(7);
 
 test('limit: one request for an account searches 64 segments and returns where to continue', async () => {
-  const { lookups, leaseCount } = lookupsOf('bounded', {});
+  const { lookups, leaseCount } = lookupsOf({});
   let before = null;
   const steps: number[] = [];
   do {
@@ -109,14 +112,14 @@ test('limit: one request for an account searches 64 segments and returns where t
 });
 
 test('limit: activity of a longer range counts the newest 64 segments and reports it', async () => {
-  const { lookups } = lookupsOf('counted', {});
+  const { lookups } = lookupsOf({});
   const { value } = await lookups.activity({ limit: 5 }, signal);
   expect(value.isComplete).toBe(false);
   expect([value.fromBlock, value.toBlock, value.blocks]).toEqual([236, 299, 64]);
 });
 
 test('limit: an estimate over more than 256 segments extrapolates from a sample', async () => {
-  const { lookups } = lookupsOf('sampled', {});
+  const { lookups } = lookupsOf({});
   const query = { fromBlock: 0, transactions: [{}] };
   const { value } = await lookups.estimate(parseTestQuery(query), signal);
   const total = blocks.reduce((sum, { transactions }) => sum + transactions.length, 0);
@@ -131,7 +134,7 @@ test('error: segment-damaged raises an alarm and releases the snapshot', async (
   bytes.fill(0xff, bytes.length - 60);
   writeFileSync(join(folder, 'damaged'), bytes);
   const damaged = { ...(segments[0] as SealedSegment), id: 'damaged' };
-  const { lookups, damages, leaseCount } = lookupsOf('damaged', { segments: [damaged] });
+  const { lookups, damages, leaseCount } = lookupsOf({ segments: [damaged] });
   const looking = lookups.transaction(new Uint8Array(64).fill(1), signal);
   await expect(looking).rejects.toSatisfy((error) => isCodedError(error, 'segment-damaged'));
   expect(damages).toEqual(['damaged']);
@@ -139,7 +142,7 @@ test('error: segment-damaged raises an alarm and releases the snapshot', async (
 });
 
 test('behavior: a client that disconnects ends its lookup before the next segments', async () => {
-  const { lookups, leaseCount } = lookupsOf('gone', {});
+  const { lookups, leaseCount } = lookupsOf({});
   const gone = AbortSignal.abort();
   const looking = lookups.transaction(new Uint8Array(64).fill(1), gone);
   await expect(looking).rejects.toBe(gone.reason);
@@ -147,21 +150,21 @@ test('behavior: a client that disconnects ends its lookup before the next segmen
 });
 
 test('error: slot-below-start, range-unavailable, dataset-starting', async () => {
-  const later = lookupsOf('later', { start: 10 as Slot }).lookups;
+  const later = lookupsOf({ start: 10 as Slot }).lookups;
   await expect(later.block(9, signal)).rejects.toSatisfy((error) =>
     isCodedError(error, 'slot-below-start'),
   );
   await expect(later.activity({ from: 9, limit: 1 }, signal)).rejects.toSatisfy((error) =>
     isCodedError(error, 'range-unavailable'),
   );
-  const starting = lookupsOf('starting', { start: null }).lookups;
+  const starting = lookupsOf({ start: null }).lookups;
   await expect(starting.block(9, signal)).rejects.toSatisfy((error) =>
     isCodedError(error, 'dataset-starting'),
   );
 });
 
 test('default: a transaction that is 256 segments below the head is found', async () => {
-  const { lookups } = lookupsOf('found', {});
+  const { lookups } = lookupsOf({});
   const [signature = ''] = blocks[44]?.transactions[0]?.signatures ?? [];
   const { value } = await lookups.transaction(decodeBase58(signature) as Uint8Array, signal);
   expect(JSON.parse(value)).toMatchObject({
@@ -183,11 +186,8 @@ test('default: a transaction is found in any of 2,000 segments, also if the list
   const many = Array.from({ length: 2_000 }, (_, slot) => uniqueBlock(slot));
   const sealed = many.map((block) => sealAs(`many-${block.header.number}`, [block]));
   const older = sealed.map(({ signatures: _, ...segment }) => segment);
-  for (const [name, list] of [
-    ['many', sealed],
-    ['older', older],
-  ] as const) {
-    const { lookups } = lookupsOf(name, { segments: list });
+  for (const list of [sealed, older]) {
+    const { lookups } = lookupsOf({ segments: list });
     for (const slot of [1_999, 1_998, 1_900, 1_000, 1, 0])
       expect(await findSlot(lookups, many[slot])).toBe(slot);
     expect(await findSlot(lookups, uniqueBlock(2_000))).toBe('transaction-unknown');
@@ -199,7 +199,7 @@ test('behavior: transactions are found correctly after segments were merged, rep
   const [a, b, c, d] = own as [Block, Block, Block, Block];
   const parts = own.map((block) => sealAs(`part-${block.header.number}`, [block]));
   const withoutPlace = parts.map(({ signatures: _, ...segment }) => segment);
-  const { lookups, change, damages } = lookupsOf('changing', { segments: withoutPlace });
+  const { lookups, change, damages } = lookupsOf({ segments: withoutPlace });
   expect(await Promise.all(own.map((one) => findSlot(lookups, one)))).toEqual([700, 701, 702, 703]);
   // A merge: the files of the parts are gone.
   const merged = sealAs('merged', [a, b, c]);
@@ -225,7 +225,7 @@ test('error: segment-damaged, and not transaction-unknown, if the signature inde
   const bytes = readFileSync(join(folder, 'damaged-index'));
   const { offset = 0, plainBytes = 0 } = segment.signatures ?? {};
   writeFileSync(join(folder, 'damaged-index'), bytes.fill(0, offset, plainBytes));
-  const { lookups, damages } = lookupsOf('damaged-index', { segments: [segment] });
+  const { lookups, damages } = lookupsOf({ segments: [segment] });
   expect(await findSlot(lookups, block)).toBe('segment-damaged');
   expect(damages).toEqual(['damaged-index']);
 });
@@ -233,7 +233,7 @@ test('error: segment-damaged, and not transaction-unknown, if the signature inde
 test('error: file-unreadable if the file of a segment is missing', async () => {
   const segment = sealAs('missing', [uniqueBlock(801)]);
   rmSync(join(folder, 'missing'));
-  const { lookups } = lookupsOf('missing', { segments: [segment] });
+  const { lookups } = lookupsOf({ segments: [segment] });
   expect(await findSlot(lookups, uniqueBlock(1))).toBe('file-unreadable');
 });
 
@@ -250,7 +250,7 @@ test('behavior: discriminators have the shortest length of all segments in the r
   });
   // One segment has 300 different prefixes of 4 bytes, so it keeps 2 bytes. The other one has 8.
   const mixed = [sealAs('many', [withData(0, 300)]), sealAs('few', [withData(1, 2)])];
-  const { lookups } = lookupsOf('mixed', { segments: mixed });
+  const { lookups } = lookupsOf({ segments: mixed });
   const { value } = await lookups.activity({ limit: 100 }, signal);
   expect(value.discriminators).toEqual([
     { programId: instruction?.programId, discriminator: '0x0709', transactions: 2 },

@@ -1,0 +1,100 @@
+import { beforeEach, expect, test } from 'vitest';
+import { makeRun } from '../chain/testing/chain-fixtures.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
+import { checkJournalExists, hasBlocks, listIfExists } from './dataset-files.ts';
+import type { BuiltSegment } from './merge/built-segment.ts';
+import { describeBuilt, describeSegment, SegmentStore } from './segment-store.ts';
+
+let fs: SimFs;
+beforeEach(async () => {
+  fs = new SimFs();
+  await fs.makeFolder('data');
+});
+
+async function touch(path: string): Promise<void> {
+  await fs.makeFolder(path.slice(0, path.lastIndexOf('/')));
+  await (await fs.openFile(path, 'create')).close();
+}
+
+test('default: a folder has blocks if it has a journal or a segment', async () => {
+  expect(await hasBlocks('data', fs)).toBe(false);
+  await touch('data/segments/notes.txt');
+  await touch('data/journal/notes.txt');
+  expect(await hasBlocks('data', fs)).toBe(false);
+  await checkJournalExists('data', fs);
+  await touch('data/segments/1.segment');
+  expect(await hasBlocks('data', fs)).toBe(true);
+});
+
+test('error: journal-missing for segments without a journal', async () => {
+  await touch('data/segments/1.segment');
+  await touch('data/segments/2.segment');
+  await expect(checkJournalExists('data', fs)).rejects.toMatchObject({
+    code: 'journal-missing',
+    detail: { segments: 2 },
+  });
+});
+
+test('behavior: a missing folder has no names, and other failures are reported', async () => {
+  expect(await listIfExists('nowhere', fs)).toEqual([]);
+  const failing = { list: () => Promise.reject(new TypeError('a bug')) } as unknown as SimFs;
+  await expect(listIfExists('data', failing)).rejects.toThrow('a bug');
+});
+
+const headers = makeRun('a', [5, 7], { number: 4, hash: 'a4', height: 1 }).map(
+  ({ header }) => header,
+);
+const built = {
+  parts: [Uint8Array.of(1, 2)],
+  hashes: headers.map(({ hash }) => hash),
+  byteLength: 2,
+  checksum: 0xabc,
+} as unknown as BuiltSegment;
+
+test('default: a segment is described by its blocks, and named after slots and checksum', () => {
+  const [first, last] = headers as [(typeof headers)[0], (typeof headers)[0]];
+  expect(describeBuilt(built, headers)).toMatchObject({
+    id: '000000000005-000000000007-00000abc.segment',
+    first: { number: 5, hash: first.hash },
+    last: { number: 7, hash: last.hash },
+    parentSlot: 4,
+    parentHash: first.parentHash,
+    lastHeight: 3,
+    blockCount: 2,
+    byteLength: 2,
+    timestampMax: last.timestamp,
+  });
+  const reversed = [
+    { ...first, timestamp: 9n },
+    { ...last, timestamp: 3n },
+  ];
+  expect(describeSegment(built, reversed).timestampMax).toBe(9n);
+  const timeless = headers.map((header) => ({ ...header, timestamp: null }));
+  expect(describeSegment(built, timeless).timestampMax).toBeNull();
+});
+
+test('behavior: a merge that lost, added or moved a block is a bug', () => {
+  expect(() => describeBuilt(built, headers.slice(0, 1))).toThrow('keeps every block');
+  expect(() => describeBuilt(built, [...headers].reverse())).toThrow('keeps the order');
+  expect(() => describeSegment(built, [])).toThrow('at least one block');
+});
+
+test('behavior: only unused segments and unfinished files are removed, and none before its commit', async () => {
+  const store = new SegmentStore('data/segments', fs);
+  await store.collect(new Set());
+  const segment = await store.write({ ...built, parts: [Uint8Array.of(1, 2)] }, headers);
+  await touch('data/segments/old.segment');
+  await touch('data/segments/kept.segment');
+  await touch('data/segments/other.segment.tmp');
+  await touch('data/segments/notes.txt');
+  await store.collect(new Set(['kept.segment']));
+  const left = await fs.list('data/segments');
+  expect(left).toContain(segment.id);
+  expect(left).toContain('kept.segment');
+  expect(left).toContain('notes.txt');
+  expect(left).not.toContain('old.segment');
+  store.settle(segment);
+  await store.collect(new Set(['kept.segment']));
+  expect(await fs.list('data/segments')).not.toContain(segment.id);
+  expect([store.path(segment), store.remote()]).toEqual([`data/segments/${segment.id}`, undefined]);
+});

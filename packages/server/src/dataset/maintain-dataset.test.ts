@@ -1,0 +1,107 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beforeEach, expect, test } from 'vitest';
+import { CodedError } from '../base/errors.ts';
+import { ManualClock } from '../base/testing/manual-clock.ts';
+import { emptySnapshot } from '../chain/chain-snapshot.ts';
+import { AlarmBoard } from './alarm-board.ts';
+import type { Dataset } from './dataset.ts';
+import { maintainDataset } from './maintain-dataset.ts';
+
+let clock: ManualClock;
+let alarms: AlarmBoard;
+let calls: string[];
+let sealCount: number;
+let trims: boolean;
+let fault: Error | undefined;
+let stop: AbortController;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  alarms = new AlarmBoard(clock);
+  calls = [];
+  sealCount = 0;
+  trims = false;
+  fault = undefined;
+  stop = new AbortController();
+});
+
+const retention = { kind: 'blocks', count: 5 } as const;
+
+function maintain(): Promise<void> {
+  let version = 0;
+  const dataset = {
+    alarms,
+    changed: async (since: number) => {
+      calls.push(`changed ${since}`);
+      return { ...emptySnapshot, version: ++version };
+    },
+    seal: async () => {
+      calls.push('seal');
+      if (fault !== undefined) throw fault;
+      return sealCount-- > 0;
+    },
+    trim: async (wanted: unknown) => {
+      calls.push('trim');
+      expect(wanted).toBe(retention);
+      return trims;
+    },
+    collect: async () => {
+      calls.push('collect');
+    },
+  } as unknown as Dataset;
+  return maintainDataset(dataset, { retention, clock }, stop.signal);
+}
+
+async function end(running: Promise<void>): Promise<void> {
+  stop.abort();
+  await running;
+}
+
+test('default: everything is sealed, then trimmed; files are removed only after a change', async () => {
+  const running = maintain();
+  await nextTurn();
+  expect(calls).toEqual(['changed -1', 'seal', 'trim']);
+  sealCount = 2;
+  calls = [];
+  clock.advance(1_999);
+  await nextTurn();
+  expect(calls).toEqual([]);
+  clock.advance(1);
+  await nextTurn();
+  expect(calls).toEqual(['changed 1', 'seal', 'seal', 'seal', 'trim', 'collect']);
+  [sealCount, trims, calls] = [0, true, []];
+  clock.advance(2_000);
+  await nextTurn();
+  expect(calls).toEqual(['changed 2', 'seal', 'trim', 'collect']);
+  await end(running);
+});
+
+test('behavior: a failure raises an alarm and is tried again, which clears it', async () => {
+  fault = new CodedError('storage-full', { path: 'x' });
+  const running = maintain();
+  await nextTurn();
+  expect(alarms.list().map(({ code }) => code)).toEqual(['dataset-maintenance-failed']);
+  fault = undefined;
+  clock.advance(2_000);
+  await nextTurn();
+  expect(alarms.list()).toEqual([]);
+  await end(running);
+});
+
+test('behavior: a bug ends the maintenance', async () => {
+  fault = new TypeError('a bug');
+  await expect(maintain()).rejects.toThrow('a bug');
+});
+
+test('behavior: an abort while waiting or sealing ends it before the next step', async () => {
+  stop.abort();
+  await maintain();
+  expect(calls).toEqual([]);
+  stop = new AbortController();
+  fault = undefined;
+  sealCount = 9;
+  const running = maintain();
+  stop.abort();
+  await running;
+  expect(calls).toEqual(['changed -1']);
+});
