@@ -4,6 +4,12 @@ import { dataOf, groupByTransaction, TokenIndexer, WRAPPED } from './token-index
 
 const AMM = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
 const SWAP_EVENT = 'QMbN6CYIceI=';
+const EVENT_CALL = 'e445a52e51cb9a1d';
+/** The events of the order book and of the launchpad, which are calls of the program to itself: the positions of their token amounts. */
+const AMOUNTS_OF_EVENTS: ReadonlyMap<string, readonly number[]> = new Map([
+  ['0d5929e469b22d70', [80, 88]],
+  ['bddb7fd34ee661ee', [120]],
+]);
 
 /** Reads the blocks of one branch in order and lists violations of the laws. */
 export class LawChecker {
@@ -13,6 +19,7 @@ export class LawChecker {
   readonly #lamports = new Map<string, bigint>();
   readonly #undo: { slot: number; lamports: Map<string, bigint | undefined> }[] = [];
   swapCount = 0;
+  tradeCount = 0;
   transactionCount = 0;
   failedCount = 0;
 
@@ -87,6 +94,7 @@ export class LawChecker {
           (row) => row.kind === 'data' && row.programId === AMM,
         );
         this.#checkSwaps(place, instructions.get(index) ?? [], events);
+        this.#checkTrades(place, instructions.get(index) ?? []);
         this.#checkSupply(place, instructions.get(index) ?? [], held);
       }
     }
@@ -140,6 +148,26 @@ export class LawChecker {
         .map((row) => dataOf(row).readBigUInt64LE(1));
       const said = [bytes.readBigUInt64LE(72), bytes.readBigUInt64LE(80)];
       if (amounts.join() !== said.join()) this.#break(place, `swap of ${said}, moved ${amounts}`);
+    }
+  }
+
+  /** The token amounts in the event of every trade must equal those of the transfers of its instruction. */
+  #checkTrades(place: string, instructions: Block['instructions']): void {
+    for (const event of instructions) {
+      const data = dataOf(event);
+      if (data.subarray(0, 8).toString('hex') !== EVENT_CALL) continue;
+      const positions = AMOUNTS_OF_EVENTS.get(data.subarray(8, 16).toString('hex'));
+      if (positions === undefined) continue;
+      this.tradeCount++;
+      const parent = event.instructionAddress.slice(0, -1).join();
+      const moved = instructions
+        .filter(({ programId }) => programId.startsWith('Token'))
+        .filter((row) => row.instructionAddress.slice(0, -1).join() === parent)
+        .map((row) => dataOf(row).readBigUInt64LE(1));
+      const said = positions.map((at) => data.readBigUInt64LE(at));
+      if (moved.sort().join() !== said.sort().join()) {
+        this.#break(place, `trade of ${said}, moved ${moved}`);
+      }
     }
   }
 

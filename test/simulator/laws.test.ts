@@ -89,6 +89,7 @@ describe('laws of the simulated ledger', () => {
       // The laws are only meaningful if enough has happened.
       expect(checker.transactionCount).toBeGreaterThan(blockCount * 3);
       expect(checker.swapCount).toBeGreaterThan(blockCount / 2);
+      expect(checker.tradeCount).toBeGreaterThan(blockCount / 20);
       expect(checker.failedCount).toBeGreaterThan(blockCount / 3);
     },
   );
