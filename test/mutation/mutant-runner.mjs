@@ -7,6 +7,7 @@
  */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TestRunner } from 'vitest';
 import { hashOf } from './hash.mjs';
 
@@ -86,9 +87,11 @@ export default class MutantRunner extends TestRunner {
     return Promise.race([tested, late]).finally(() => clearTimeout(timer));
   }
 
-  onAfterRetryTask(test) {
+  async onAfterRetryTask(test) {
     const run = this.#run;
-    const failed = test.result.state === 'fail' || run.isUnhandled;
+    // An unhandled rejection is reported after the promises of this turn.
+    await nextTurn();
+    const failed = test.result.state === 'fail' || (run.step === 'mutant' && run.isUnhandled);
     run.isUnhandled = false;
     const ms = performance.now() - run.startedMs;
     switches.activeMutant = undefined;

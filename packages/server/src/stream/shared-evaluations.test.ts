@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
-import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
+import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import { LinePiece } from './line-piece.ts';
-import { nextSharedJob, SharedEvaluations } from './shared-evaluations.ts';
+import { batchBytesMax, nextSharedJob, SharedEvaluations } from './shared-evaluations.ts';
 
 const selection = parseTestQuery({ fromBlock: 0 });
 const asked = { selection, isDeflated: false };
@@ -132,4 +132,79 @@ test('behavior: lines of adjacent blocks become one piece, unless they are long'
   expect(bytes).toEqual(
     Buffer.concat(lengths.map((length, number) => Buffer.alloc(length, number))),
   );
+});
+
+/** Evaluates to pieces of these sizes, one for each block, and records the jobs. */
+function evaluatorOf(lengths: readonly (number | null)[]) {
+  const jobs: EvaluationJob[] = [];
+  const evaluator: BlockEvaluator = {
+    async *evaluate(job) {
+      jobs.push(job);
+      for (const length of lengths) {
+        const piece = length === null ? null : new LinePiece(new Uint8Array(length));
+        yield { piece, lastCovered: { number: job.first } } as unknown as EvaluatedBlocks;
+      }
+    },
+  };
+  return { evaluator, jobs };
+}
+
+test.each([
+  [[batchBytesMax / 2, batchBytesMax / 2], [batchBytesMax]],
+  [
+    [batchBytesMax / 2, batchBytesMax / 2 + 1],
+    [batchBytesMax / 2, batchBytesMax / 2 + 1],
+  ],
+  [[null, batchBytesMax + 1], [batchBytesMax + 1]],
+  [[null, null], [undefined]],
+])('limit: blocks of %j bytes become pieces of %j', async (lengths, expected) => {
+  const { evaluator } = evaluatorOf(lengths);
+  const shared = new SharedEvaluations({ bytesMax: 1 << 24 }, evaluator);
+  const evaluated = await shared.evaluate(jobAt(1));
+  expect(evaluated.map(({ piece }) => piece?.byteLength)).toEqual(expected);
+});
+
+test('behavior: shared blocks are urgent, in the form that was asked for, and not stopped by one stream', async () => {
+  const { evaluator, jobs } = evaluatorOf([1]);
+  const shared = new SharedEvaluations({ bytesMax: 1 << 20 }, evaluator);
+  await shared.evaluate(jobAt(1));
+  await shared.evaluate({ ...jobAt(2), isDeflated: true });
+  expect(jobs).toMatchObject([
+    { form: 'plain', isUrgent: true },
+    { form: 'deflated', isUrgent: true },
+  ]);
+  expect(jobs[0]?.signal.aborted).toBe(false);
+});
+
+test('limit: entries stay up to exactly the limit, and the least recently used one is evicted first', async () => {
+  const { evaluator, jobs } = evaluatorOf([100]);
+  const shared = new SharedEvaluations({ bytesMax: 2 * (1_024 + 100) }, evaluator);
+  await shared.evaluate(jobAt(1));
+  await shared.evaluate(jobAt(2));
+  expect(shared.bytes).toBe(2 * (1_024 + 100));
+  await shared.evaluate(jobAt(1));
+  expect(jobs).toHaveLength(2);
+  await shared.evaluate(jobAt(3));
+  await shared.evaluate(jobAt(1));
+  expect(jobs).toHaveLength(3);
+  await shared.evaluate(jobAt(2));
+  expect(jobs).toHaveLength(4);
+});
+
+test('limit: a write of exactly the goal is large enough', async () => {
+  const { evaluator } = evaluatorOf([1 << 15]);
+  const shared = new SharedEvaluations({ bytesMax: 1 << 20 }, evaluator);
+  const range = { ...asked, snapshot: chainOf([49, 50, 51, 52]), first: 49, last: 52 };
+  expect((await shared.evaluateSome(range)).last).toBe(50);
+});
+
+test('behavior: queries are numbered in the order in which they are asked', () => {
+  const shared = new SharedEvaluations({ bytesMax: 1 }, evaluatorOf([]).evaluator);
+  const queries = [{}, { rewards: [{}] }, { logs: [{}] }].map((body) =>
+    parseTestQuery({ fromBlock: 0, ...body }),
+  );
+  const ids = queries.map((query) => shared.idOf(query));
+  expect(new Set(ids).size).toBe(3);
+  expect(ids).not.toContain(undefined);
+  expect(queries.map((query) => shared.idOf(query))).toEqual(ids);
 });
