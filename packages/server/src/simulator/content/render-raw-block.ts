@@ -75,11 +75,10 @@ class BlockPrinter extends JsonPrinter {
   #printRewards(rewards: readonly SimulatedReward[]): void {
     const words = this.#words;
     this.text(words.rewards);
-    for (let i = 0; i < rewards.length; i++) {
-      const { commission, lamports, postBalance, pubkey, rewardType } = rewards[
-        i
-      ] as SimulatedReward;
-      if (i > 0) this.text(words.comma);
+    let isFirst = true;
+    for (const { commission, lamports, postBalance, pubkey, rewardType } of rewards) {
+      if (!isFirst) this.text(words.comma);
+      isFirst = false;
       this.text(words.commission).string(`${commission}`);
       this.text(words.lamports).string(lamports).text(words.postBalance).string(postBalance);
       this.text(words.pubkey).string(pubkey).text(words.rewardType);
@@ -136,9 +135,11 @@ class BlockPrinter extends JsonPrinter {
     this.text(words.readonlyUnsigned).number(transaction.readonlyUnsignedCount);
     this.text(words.requiredSignatures).number(transaction.requiredSignatureCount);
     this.text(words.instructions);
-    for (let i = 0; i < calls.length; i++) {
-      if (i > 0) this.text(words.comma);
-      this.#printCall(calls[i] as Call);
+    let isFirst = true;
+    for (const call of calls) {
+      if (!isFirst) this.text(words.comma);
+      isFirst = false;
+      this.#printCall(call);
       if (topStackHeight === undefined) this.text(words.closeObject);
       else this.text(topStackHeight === '1' ? words.stackHeight1 : words.stackHeightNull);
     }
@@ -159,9 +160,10 @@ class BlockPrinter extends JsonPrinter {
 
   #printLookups(lookups: readonly SimulatedLookup[]): void {
     const words = this.#words;
-    for (let i = 0; i < lookups.length; i++) {
-      const { accountKey, readonlyIndexes, writableIndexes } = lookups[i] as SimulatedLookup;
-      if (i > 0) this.text(words.comma);
+    let isFirst = true;
+    for (const { accountKey, readonlyIndexes, writableIndexes } of lookups) {
+      if (!isFirst) this.text(words.comma);
+      isFirst = false;
       this.text(words.lookup).text(accountKey);
       this.text(words.readonlyIndexes).numbers(readonlyIndexes);
       this.text(words.writableIndexes).numbers(writableIndexes).text(words.closeArrayInObject);
@@ -210,8 +212,9 @@ class BlockPrinter extends JsonPrinter {
     const words = this.#words;
     let isFirst = true;
     this.text(words.openArray);
-    for (let index = 0; index < calls.length; index++) {
-      const { calls: inner } = calls[index] as Call;
+    let index = -1;
+    for (const { calls: inner } of calls) {
+      index++;
       if (inner.length === 0) continue;
       if (!isFirst) this.text(words.comma);
       isFirst = false;
@@ -224,9 +227,10 @@ class BlockPrinter extends JsonPrinter {
 
   #printCalls(calls: readonly Call[], withHeights: boolean): void {
     const words = this.#words;
-    for (let i = 0; i < calls.length; i++) {
-      const call = calls[i] as Call;
-      if (i > 0) this.text(words.comma);
+    let isFirst = true;
+    for (const call of calls) {
+      if (!isFirst) this.text(words.comma);
+      isFirst = false;
       this.#printCall(call);
       if (withHeights) this.text(words.stackHeight).number(call.depth);
       this.text(words.closeObject);

@@ -171,7 +171,7 @@ export class TransactionBuilder {
       const isParent = i + 1 < machine.callCount && (machine.callDepths[i + 1] as number) > depth;
       const calls: Call[] = isParent ? [] : NONE;
       lists[depth] = calls;
-      (lists[depth - 1] as Call[]).push({
+      lists[depth - 1]?.push({
         programIndex: this.#placeOf(machine.keyOf(machine.programAt(i))),
         accounts: this.#listAccounts(i),
         data: machine.dataAt(i),
