@@ -245,3 +245,15 @@ test('behavior: new blocks are offered to the sink, and kept for the stream if i
   expect(next.done === true ? next.value : next.value.byteLength).toBe(60);
   await stream.close();
 });
+
+test('behavior: a scan that takes a newer snapshot continues with the next slot', async () => {
+  scanned = async function* () {
+    yield blockAt(jobs.length === 1 ? 2 : 9, 30);
+  };
+  const stream = makeStream({ isAlone: true });
+  await stream.start(dataset.acquire());
+  await clock.advance(STREAM_LIMITS.snapshotMsMax);
+  expect(await readAll(stream)).toEqual([30, 30, 'complete']);
+  expect(jobs.map(({ first }) => first)).toEqual([0, 3]);
+  expect(dataset.leaseCount).toBe(0);
+});
