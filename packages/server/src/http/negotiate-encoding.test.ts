@@ -25,6 +25,19 @@ test.each([
   ['gzip;q=2', 'identity'],
   ['gzip;q=abc', 'identity'],
   [',,;q=1', 'identity'],
+  ['identity;q=0.5, gzip;q=0.5', 'gzip'],
+  ['gzip;q=0.', 'identity'],
+  ['gzip;q=0.12', 'gzip'],
+  ['gzip;q=0.1234', 'identity'],
+  ['gzip;q=1.000', 'gzip'],
+  ['gzip;q=1.001', 'identity'],
+  ['gzip;q=1.0000', 'identity'],
+  ['gzip;q= 0.5', 'gzip'],
+  ['gzip;q=x0.5', 'identity'],
+  ['gzip;q=0.5x', 'identity'],
+  ['gzip;level=1;q=0', 'identity'],
+  ['gzip;xq=0', 'gzip'],
+  ['*;q=0.5, identity', 'identity'],
 ])('behavior: %s gives %s', (header, encoding) => {
   expect(negotiateEncoding(header, all)).toBe(encoding);
 });

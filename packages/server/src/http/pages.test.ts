@@ -17,8 +17,14 @@ test('default: every page has the document of the web application, and the descr
     '/',
     '/docs',
     '/docs/guide/handling-forks',
+    '/docs/queries',
     '/live/ledger-test',
+    '/activity/x',
+    '/workbench/x',
     '/block/x/1',
+    '/transaction/x/y',
+    '/account/x/y',
+    '/program/x/y',
   ]) {
     const page = await fixture.get(path);
     expect([path, page.status, page.headers['content-type']]).toEqual([
@@ -35,11 +41,36 @@ test('default: every page has the document of the web application, and the descr
 
 test('behavior: pages have a content security policy that allows no inline scripts or styles', async () => {
   const { headers } = await fixture.get('/');
-  const policy = headers['content-security-policy'];
-  expect(policy).toContain("default-src 'none'");
-  expect(policy).toContain("script-src 'self'");
-  expect(policy).not.toContain('unsafe');
-  expect(policy).toContain("frame-ancestors 'none'");
+  expect(String(headers['content-security-policy']).split('; ')).toEqual([
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ]);
+  expect(headers).toMatchObject({ 'referrer-policy': 'no-referrer', vary: 'Accept-Encoding' });
+});
+
+test('behavior: only a GET of a page gets one for an unknown address', async () => {
+  const headers = { accept: 'text/html' };
+  const posted = await fixture.send({ method: 'POST', path: '/foo', headers });
+  expect([posted.status, posted.headers['content-type']]).toEqual([
+    404,
+    'application/json; charset=utf-8',
+  ]);
+  const page = await fixture.get('/');
+  const again = await fixture.get('/', { 'if-none-match': String(page.headers['etag']) });
+  expect([again.status, again.body.length, again.headers['etag']]).toEqual([
+    304,
+    0,
+    page.headers['etag'],
+  ]);
+  const changed = await fixture.get('/', { 'if-none-match': '"other"' });
+  expect([changed.status, changed.body.equals(page.body)]).toEqual([200, true]);
 });
 
 test('behavior: a browser gets a page for an unknown address, and a program the error', async () => {

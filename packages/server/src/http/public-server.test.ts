@@ -64,8 +64,18 @@ describe('heads and metadata', () => {
     const base = 1_738_368_000;
     expect(JSON.parse((await at(base + 104)).body.toString())).toEqual({ block_number: 106 });
     expect(JSON.parse((await at(0)).body.toString())).toEqual({ block_number: 100 });
-    expect((await at(base + 111)).status).toBe(404);
-    expect((await at('soon')).status).toBe(400);
+    const later = await at(base + 111);
+    expect([later.status, errorOf(later)]).toEqual([
+      404,
+      expect.objectContaining({ code: 'time-not-reached', path: 'seconds' }),
+    ]);
+    const invalid = await at('soon');
+    expect([invalid.status, errorOf(invalid)]).toEqual([
+      400,
+      expect.objectContaining({ code: 'time-invalid', path: 'seconds' }),
+    ]);
+    for (const text of ['1x', 'x1', '-', '1.5']) expect((await at(text)).status).toBe(400);
+    expect(fixture.dataset.leaseCount).toBe(0);
     // Times far in the future and in the past are valid.
     expect((await at('9'.repeat(20))).status).toBe(404);
     expect(JSON.parse((await at(`-${'9'.repeat(20)}`)).body.toString())).toEqual({
@@ -343,7 +353,11 @@ describe('refusals', () => {
     expect([answer.status, errorOf(answer).code]).toEqual([503, 'storage-unreachable']);
     expect(answer.headers['retry-after']).toBe('10');
     expect(answer.body.toString()).not.toContain('secret');
-    expect(fixture.errors.join()).toContain('segment-damaged');
+    expect(JSON.parse(fixture.errors[0] as string)).toMatchObject({
+      code: 'segment-damaged',
+      dataset: 'ledger-test',
+      requestId: answer.headers['x-request-id'],
+    });
     expect((await fixture.get('/datasets/ledger-test/head')).status).toBe(200);
   });
 

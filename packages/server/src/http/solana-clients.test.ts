@@ -165,6 +165,11 @@ describe('the other paths of such services', () => {
     await restart(new MemoryDataset({ isStarted: false }));
     const answer = await fixture.get('/datasets/ledger-test/height');
     expect([answer.status, errorOf(answer).code]).toEqual([503, 'dataset-starting']);
+    const state = await fixture.get('/datasets/ledger-test/state');
+    expect(JSON.parse(state.body.toString())).toEqual({
+      worker_ranges: { 'ledger-test': { ranges: [] } },
+      height: null,
+    });
   });
 
   test('error: path-unknown if the dataset does not allow the dialect', async () => {

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
-import { findKey, parseKeys, shownKey } from './api-keys.ts';
+import { findKey, keyId, parseKeys, readKeyFile, shownKey } from './api-keys.ts';
 
 const hash = (key: string) => createHash('sha256').update(key).digest('hex');
 const keys = parseKeys(`# keys\n${hash('one')} alice\n\n${hash('two').toUpperCase()}\n`);
@@ -16,6 +19,10 @@ test.each([
   [{ 'x-api-key': 'one' }, 'alice'],
   [{ authorization: 'Basic one' }, undefined],
   [{ authorization: 'Bearer One' }, undefined],
+  [{ authorization: 'Bearer one two' }, undefined],
+  [{ authorization: 'xBearer one' }, undefined],
+  [{ authorization: 'Bearerone' }, undefined],
+  [{ 'x-api-key': 'two', authorization: 'Bearer one' }, hash('two').toUpperCase().slice(0, 8)],
   [{ 'x-api-key': '' }, undefined],
   [{}, undefined],
 ])('behavior: the headers %j contain the key %s', (headers, name) => {
@@ -30,5 +37,46 @@ test('error: keys-invalid names the line', () => {
     expect.unreachable();
   } catch (error) {
     expect(isCodedError(error, 'keys-invalid') && error.detail).toEqual({ line: 2 });
+  }
+});
+
+test('behavior: a comment may follow a key, and words after the name are ignored', () => {
+  const [first, second] = parseKeys(`  ${hash('one')}\tbob other # note\n${hash('two')}#x`);
+  expect([first?.name, second?.name]).toEqual(['bob', hash('two').slice(0, 8)]);
+  expect(first && keyId(first)).toBe(hash('one'));
+});
+
+test.each(['z'.repeat(64), 'a'.repeat(63), 'a'.repeat(65)])(
+  'error: keys-invalid for %s',
+  (text) => {
+    expect(() => parseKeys(`${text}\n`, { file: 'keys.txt' })).toThrow(
+      expect.objectContaining({ code: 'keys-invalid', detail: { file: 'keys.txt', line: 1 } }),
+    );
+  },
+);
+
+test('error: a key file that is missing, too large or invalid is named', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-keys-'));
+  try {
+    const file = join(folder, 'keys.txt');
+    expect(() => readKeyFile(file)).toThrow(
+      expect.objectContaining({
+        code: 'cli-file-unreadable',
+        detail: { file, reason: 'ENOENT' },
+        cause: expect.any(Error),
+      }),
+    );
+    writeFileSync(file, `${hash('one')} alice\n`);
+    expect(readKeyFile(file).map(({ name }) => name)).toEqual(['alice']);
+    writeFileSync(file, 'secret');
+    expect(() => readKeyFile(file)).toThrow(
+      expect.objectContaining({ code: 'keys-invalid', detail: { file, line: 1 } }),
+    );
+    truncateSync(file, (16 << 20) + 1);
+    expect(() => readKeyFile(file)).toThrow(
+      expect.objectContaining({ code: 'cli-file-too-large' }),
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });

@@ -37,3 +37,58 @@ test('limit: changed limits apply immediately, and a stream that ends stops wait
   budgets.takeStream('a');
   expect(() => budgets.takeStream('a')).toThrow('streamCountMax 1');
 });
+
+const codeOf = (act: () => void) => {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+};
+
+test('limit: S-03 a key may send a burst of requests and then its rate', () => {
+  const clock = new ManualClock();
+  const budgets = new KeyBudgets({ ...KEY_LIMITS, requestsPerSecond: 2, requestBurst: 3 }, clock);
+  for (let i = 0; i < 3; i++) budgets.takeRequest('a');
+  expect(codeOf(() => budgets.takeRequest('a'))).toMatchObject({
+    code: 'key-limit-reached',
+    detail: { requestsPerSecond: 2 },
+  });
+  clock.advance(500);
+  budgets.takeRequest('a');
+  expect(() => budgets.takeRequest('a')).toThrow();
+  budgets.takeRequest('b');
+  clock.advance(60_000);
+  for (let i = 0; i < 3; i++) budgets.takeRequest('a');
+  expect(() => budgets.takeRequest('a')).toThrow();
+});
+
+test('limit: S-03 a key may have so many streams, and ending one frees its place', () => {
+  const budgets = new KeyBudgets({ ...KEY_LIMITS, streamCountMax: 2 }, new ManualClock());
+  const end = budgets.takeStream('a');
+  budgets.checkStreams('a');
+  budgets.takeStream('a');
+  expect(codeOf(() => budgets.checkStreams('a'))).toMatchObject({
+    code: 'key-limit-reached',
+    detail: { streamCountMax: 2 },
+  });
+  expect(codeOf(() => budgets.takeStream('a'))).toMatchObject({ code: 'key-limit-reached' });
+  budgets.takeStream('b');
+  end();
+  budgets.takeStream('a');
+});
+
+test('behavior: a removed key loses its budget, but not while it has streams', () => {
+  const budgets = new KeyBudgets({ ...KEY_LIMITS, requestBurst: 1 }, new ManualClock());
+  for (const key of ['a', 'b', 'c']) budgets.takeRequest(key);
+  const end = budgets.takeStream('c');
+  budgets.keepOnly(new Set(['a']));
+  expect(() => budgets.takeRequest('a')).toThrow();
+  // Its budget is a new one.
+  budgets.takeRequest('b');
+  expect(() => budgets.takeRequest('c')).toThrow();
+  end();
+  budgets.keepOnly(new Set());
+  budgets.takeRequest('c');
+});

@@ -1,5 +1,6 @@
 /** What all routes of lookups have in common, with lookups that the test controls. */
 import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { CodedError } from '../../base/errors.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
@@ -44,6 +45,20 @@ test('behavior: long responses are compressed if the client allows it, short one
   expect(await encodingOf(5_000)).toBeUndefined();
   expect(await encodingOf(5_000, 'gzip;q=0')).toBeUndefined();
   expect(await encodingOf(100, 'gzip')).toBeUndefined();
+  expect(await encodingOf(1_023, 'gzip')).toBeUndefined();
+  expect(await encodingOf(1_024, 'gzip')).toBe('gzip');
+  const zipped = await fixture.get('/datasets/ledger-test/blocks/5000', {
+    'accept-encoding': 'gzip',
+  });
+  expect(gunzipSync(zipped.body).toString()).toBe('x'.repeat(5_000));
+  expect(zipped.headers['vary']).toBe('Accept-Encoding');
+  expect((await fixture.get('/datasets/ledger-test/blocks/100')).headers['vary']).toBe(undefined);
+});
+
+test('behavior: a long response of a listed origin varies by both headers', async () => {
+  await start((slot) => line('x'.repeat(slot)), { corsOrigins: ['https://a.example'] });
+  const { headers } = await fixture.get('/datasets/ledger-test/blocks/5000');
+  expect(headers['vary']).toBe('Origin, Accept-Encoding');
 });
 
 test('limit: lookups-full above the limit, until one of them ends', async () => {
@@ -85,6 +100,11 @@ test('error: storage-unreachable if segments cannot be read, with the reason onl
   expect([answer.status, errorOf(answer).code]).toEqual([503, 'storage-unreachable']);
   expect(answer.body.toString()).not.toContain('postings');
   expect(fixture.errors.join()).toContain('postings 0');
+  expect(JSON.parse(fixture.errors[0] as string)).toMatchObject({
+    dataset: 'ledger-test',
+    requestId: answer.headers['x-request-id'],
+    code: 'segment-damaged',
+  });
 });
 
 test('error: a lookup needs a key and counts against its limit like other requests', async () => {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { expect, test } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
-import { parseParameters } from './parse-parameters.ts';
+import { isRequired, parseParameters } from './parse-parameters.ts';
 
 const schemas = {
   slot: Type.Integer({ minimum: 0 }),
@@ -56,4 +56,52 @@ test('error: a schema can replace parameter-invalid by another code', () => {
   expect(() => parseParameters(timed, { seconds: 'y' })).toThrow(
     expect.objectContaining({ code: 'time-invalid' }),
   );
+});
+
+test.each([
+  [{ slot: 'x' }, { path: 'slot', found: '"x"', allowed: 'a non-negative integer' }],
+  [
+    { slot: '1', limit: '101' },
+    { path: 'limit', found: '"101"', allowed: 'an integer from 1 to 100' },
+  ],
+  [
+    { slot: '1', before: 'A' },
+    { path: 'before', found: '"A"', allowed: 'small letters' },
+  ],
+  [
+    { slot: '1', other: 'x' },
+    { path: 'other', allowed: 'slot, limit, before' },
+  ],
+  [{}, { path: 'slot', allowed: 'a non-negative integer' }],
+  [
+    { slot: 'x'.repeat(100) },
+    { path: 'slot', found: `"${'x'.repeat(79)}`, allowed: 'a non-negative integer' },
+  ],
+])('error: parameter-invalid for %j has the detail %j', (texts, detail) => {
+  expect(detailOf(texts)).toEqual(detail);
+});
+
+test('behavior: schemas without a description, a pattern or a minimum', () => {
+  const loose = { text: Type.String(), count: Type.Integer({ maximum: 5 }) };
+  expect(parseParameters(loose, { text: 'Any', count: '0' })).toEqual({ text: 'Any', count: 0 });
+  const detail = (texts: Record<string, unknown>) => {
+    try {
+      return parseParameters(loose, texts);
+    } catch (error) {
+      return isCodedError(error) ? error.detail : error;
+    }
+  };
+  expect(detail({ count: '0' })).toEqual({ path: 'text', allowed: 'a text' });
+  expect(detail({ text: 'x', count: '6' })).toMatchObject({ allowed: 'an integer from 0 to 5' });
+  expect(() => parseParameters({}, { x: '1' })).toThrow('no parameters');
+});
+
+test('limit: a number has up to 40 digits', () => {
+  expect(detailOf({ slot: '9'.repeat(40) })).toBe(undefined);
+  expect(detailOf({ slot: '9'.repeat(41) })).toMatchObject({ path: 'slot' });
+  expect(detailOf({ slot: '1', limit: '1' })).toBe(undefined);
+});
+
+test('behavior: a parameter is required without a default and unless it is optional', () => {
+  expect(Object.values(schemas).map(isRequired)).toEqual([true, false, false]);
 });

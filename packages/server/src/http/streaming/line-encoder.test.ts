@@ -49,3 +49,26 @@ test.runIf('zstdDecompressSync' in zlib)('behavior: zstd decodes to the same tex
   };
   expect(zstdDecompressSync(await encodeAll('zstd')).toString()).toBe(texts.join(''));
 });
+
+test('default: the encoding identity sends the parts as they are', async () => {
+  const encoder = createLineEncoder('identity');
+  const piece = pieces[2] as LinePiece;
+  expect(encoder.isReady(piece)).toBe(true);
+  expect(encoder.encode(piece)).toBe(piece.parts);
+  expect(await encoder.end()).toHaveLength(0);
+});
+
+test('behavior: a compressed piece is encoded without a promise, and the header comes once', async () => {
+  const encoder = createLineEncoder('gzip');
+  const piece = new LinePiece(Buffer.from('line\n'));
+  expect(encoder.isReady(piece)).toBe(false);
+  await piece.deflated();
+  expect(encoder.isReady(piece)).toBe(true);
+  const [first] = encoder.encode(piece) as readonly Uint8Array[];
+  expect([...(first?.subarray(0, 10) ?? [])]).toEqual([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
+  const [second] = encoder.encode(piece) as readonly Uint8Array[];
+  const tail = await encoder.end();
+  expect([first?.length, tail.length]).toEqual([(second?.length ?? 0) + 10, 10]);
+  const whole = Buffer.concat([first, second, tail] as Uint8Array[]);
+  expect(zlib.gunzipSync(whole).toString()).toBe('line\nline\n');
+});

@@ -24,9 +24,11 @@ export interface FixtureOptions {
   readonly dialects?: readonly Dialect[];
   readonly limits?: Partial<HttpLimits>;
   readonly streamLimits?: Partial<StreamLimits>;
-  readonly keys?: readonly ApiKey[];
+  /** Read at each request, so that a test can change it. */
+  keys?: readonly ApiKey[];
   readonly keyLimits?: Partial<KeyLimits>;
   readonly corsOrigins?: readonly string[];
+  readonly answersQueries?: boolean;
   /** The manual clock by default. */
   readonly clock?: Clock;
   /** By default the reference evaluator, which needs no threads. */
@@ -51,14 +53,17 @@ export class HttpFixture {
   readonly streams: DatasetStreams;
   readonly metrics = new Metrics();
   readonly errors: string[] = [];
+  /** The limits of the server, which a test can change as a reload does. */
+  readonly limits: { -readonly [Name in keyof HttpLimits]: HttpLimits[Name] };
   port = 0;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
   private constructor(options: FixtureOptions) {
-    const { dataset = makeChain(), dialects = ['ledger'], keys } = options;
+    const { dataset = makeChain(), dialects = ['ledger'] } = options;
     const clock = options.clock ?? this.manualClock;
     this.dataset = dataset;
+    this.limits = { ...HTTP_LIMITS, ...options.limits };
     const { decodeSegment } = dataset;
     const evaluator = options.evaluator ?? new ReferenceEvaluator({ dataset, decodeSegment });
     const log = pino({ level: 'error' }, { write: (line: string) => void this.errors.push(line) });
@@ -80,15 +85,16 @@ export class HttpFixture {
     let requestCount = 0;
     this.server = new PublicServer(
       {
-        limits: { ...HTTP_LIMITS, ...options.limits },
+        limits: this.limits,
         queryLimits: QUERY_LIMITS,
         keyLimits: { ...KEY_LIMITS, ...options.keyLimits },
         corsOrigins: options.corsOrigins ?? [],
         version: '0.0.0-test',
+        answersQueries: options.answersQueries ?? true,
       },
       {
         datasets,
-        keys: () => keys ?? null,
+        keys: () => options.keys ?? null,
         clock,
         log,
         metrics: this.metrics,
@@ -161,7 +167,7 @@ export interface Answer {
   readonly isComplete: boolean;
 }
 
-function send(port: number, { method, path, headers, body }: SendOptions): Promise<Answer> {
+export function send(port: number, { method, path, headers, body }: SendOptions): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(
       { host: '127.0.0.1', port, method, path, headers: headers ?? {}, agent: false },

@@ -32,3 +32,18 @@ test('behavior: a delay that no longer occurs is forgotten', () => {
   expect(due.pauseMs([700])).toBe(50);
   expect(due.pauseMs([400])).toBe(15);
 });
+
+test('limit: a delay from 0 to 2 s is learned', () => {
+  expect(learned(2_000).pauseMs([2_000])).toBe(15);
+  expect(learned(2_001).pauseMs([2_001])).toBe(50);
+  expect(learned(0).pauseMs([0])).toBe(15);
+  // Up to one interval after the latest block, requests stay frequent.
+  expect([learned(100).pauseMs([115]), learned(100).pauseMs([116])]).toEqual([15, 50]);
+});
+
+test('behavior: the range shrinks by a 64th of the distance with each block', () => {
+  const due = learned(100, 740, 420);
+  // The earliest from 100 to 110 and then to about 115, the latest from 740 to 735.
+  expect(due.pauseMs([70])).toBeCloseTo(110 + 310 / 64 - 15 - 70, 6);
+  expect([due.pauseMs([750]), due.pauseMs([751])]).toEqual([15, 50]);
+});

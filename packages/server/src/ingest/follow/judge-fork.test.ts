@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { BlockHeader } from '../../ledger/block.ts';
+import { ManualClock } from '../../stream/testing/manual-clock.ts';
+import { makeFakeSource, makeHeaders, refuse } from '../testing/fake-source.ts';
 import type { FollowedSource } from './followed-source.ts';
-import { type Claim, judgeFork, type Opinion, type Verdict } from './judge-fork.ts';
+import { askOpinions, type Claim, judgeFork, type Opinion, type Verdict } from './judge-fork.ts';
 
 /** Only the votes count. The source itself is not used here. */
 const source = {} as FollowedSource;
@@ -73,4 +75,53 @@ test.each<[string, Views, Partial<Claim>, Verdict]>([
   ],
 ])('behavior: F-13 the decision about a branch is right if %s', (_name, views, claim, verdict) => {
   expect(judge(views, claim)).toBe(verdict);
+});
+
+const { signal } = new AbortController();
+const [parent] = makeHeaders('a', [40]);
+const shown = makeHeaders('b', [41, 42], parent);
+
+/** Asks one other source for its opinion. */
+async function askOne(clock: ManualClock, other: FollowedSource): Promise<readonly Opinion[]> {
+  const claimant = makeFakeSource({ clock });
+  const claim = { claimant, headers: shown, headSlot: 41, quietMs: 0, isRepeated: false };
+  const asked = askOpinions(claim, [claimant, other], { clock, signal });
+  await clock.advance(1_000);
+  const [own, ...opinions] = await asked;
+  expect(own).toEqual({ source: claimant, view: 'holds' });
+  return opinions;
+}
+
+test('default: a source holds the branch if it has the same first block', async () => {
+  const clock = new ManualClock();
+  for (const [headers, view] of [
+    [shown, 'holds'],
+    [makeHeaders('c', [41], parent), 'differs'],
+  ] as const) {
+    const other = makeFakeSource({ clock, headers });
+    expect(await askOne(clock, other)).toEqual([{ source: other, view }]);
+  }
+});
+
+test.each([
+  ['above the slot', 42, 'skipped-hint', 'differs'],
+  ['at the slot', 41, 'skipped-hint', 'unknown'],
+  ['above the slot', 42, 'outage', 'unknown'],
+] as const)(
+  'behavior: a source without the block, whose tip is %s (%i, %s), %s',
+  async (_, confirmedSlot, reason, view) => {
+    const clock = new ManualClock();
+    const other = makeFakeSource({ clock, remote: { header: () => refuse(reason) } });
+    other.confirmedSlot = confirmedSlot;
+    expect(await askOne(clock, other)).toEqual([{ source: other, view }]);
+    expect(other.health.status.failures).toBe(reason === 'outage' ? 1 : 0);
+  },
+);
+
+test('behavior: a source that is not healthy or does not answer has no vote', async () => {
+  const clock = new ManualClock();
+  const sick = makeFakeSource({ clock, headers: shown, isHealthy: false });
+  expect(await askOne(clock, sick)).toEqual([]);
+  const header = () => new Promise<never>(() => undefined);
+  expect(await askOne(clock, makeFakeSource({ clock, remote: { header } }))).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import type { BlockRef } from '../../ledger/block.ts';
 import type { BlockHash, Slot } from '../../ledger/primitives.ts';
+import { ManualClock, settle } from '../../stream/testing/manual-clock.ts';
 import type { FollowedSource } from './followed-source.ts';
 import { TipAgreement } from './tip-agreement.ts';
 
@@ -37,3 +38,68 @@ test.each([
     expect(await agreement.reach(block, sources[0] as FollowedSource, signal)).toBe(outcome);
   },
 );
+
+const { signal } = new AbortController();
+
+test('default: an agreement of one asks nobody', async () => {
+  const asked = { ...makeSource(20, 'other'), remote: { header: () => expect.unreachable() } };
+  const sources = [makeSource(20, 'shown'), asked as unknown as FollowedSource];
+  const agreement = new TipAgreement(1, { clock: systemClock, sources: () => sources });
+  expect(await agreement.reach(block, sources[0] as FollowedSource, signal)).toBe('reached');
+});
+
+/** Waits for an agreement of two with a source that refuses, and counts how often it is asked. */
+function wait(options: { isReady?: boolean; stop?: AbortSignal } = {}) {
+  const clock = new ManualClock();
+  const state = { askCount: 0, hash: undefined as string | undefined };
+  const header = async () => {
+    state.askCount++;
+    return state.hash === undefined
+      ? { kind: 'refused' }
+      : { kind: 'ok', value: { hash: state.hash } };
+  };
+  const health = { isHealthy: true, isReady: options.isReady ?? true };
+  const other = { finalizedSlot: 20, health, remote: { header } } as unknown as FollowedSource;
+  const sources = [makeSource(20, 'shown'), other];
+  const agreement = new TipAgreement(2, { clock, sources: () => sources });
+  const reached = agreement.reach(block, sources[0] as FollowedSource, options.stop ?? signal);
+  return { clock, state, reached };
+}
+
+test('behavior: the others are asked every 50 ms until one has the block', async () => {
+  const { clock, state, reached } = wait();
+  await settle();
+  expect(state.askCount).toBe(1);
+  await clock.advance(49);
+  expect(state.askCount).toBe(1);
+  await clock.advance(1);
+  expect(state.askCount).toBe(2);
+  state.hash = 'shown';
+  await clock.advance(50);
+  expect([await reached, state.askCount]).toEqual(['reached', 3]);
+});
+
+test('limit: the wait ends after 2 s, and with a stop', async () => {
+  const { clock, reached } = wait();
+  let outcome: string | undefined;
+  void reached.then((one) => {
+    outcome = one;
+  });
+  await clock.advance(1_999);
+  expect(outcome).toBe(undefined);
+  await clock.advance(1);
+  expect(outcome).toBe('missing');
+  const stop = new AbortController();
+  stop.abort();
+  expect(await wait({ stop: stop.signal }).reached).toBe('missing');
+});
+
+test('behavior: a source that is not ready is not asked, and one other block is not enough', async () => {
+  const unready = wait({ isReady: false });
+  await unready.clock.advance(2_000);
+  expect([await unready.reached, unready.state.askCount]).toEqual(['missing', 0]);
+  const differing = wait();
+  differing.state.hash = 'other';
+  await differing.clock.advance(2_000);
+  expect(await differing.reached).toBe('missing');
+});

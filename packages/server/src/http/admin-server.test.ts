@@ -1,0 +1,106 @@
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { AdminServer } from './admin-server.ts';
+import { Metrics } from './metrics/metrics.ts';
+import { type Answer, errorOf, send } from './testing/http-fixture.ts';
+
+let server: AdminServer;
+let port: number;
+let reason: string | null;
+let unavailable: string[];
+const metrics = new Metrics();
+metrics.counter({ name: 'test_total', help: 'A counter.' });
+
+beforeEach(async () => {
+  reason = null;
+  unavailable = [];
+  server = new AdminServer({
+    metrics,
+    notReadyReason: () => reason,
+    unavailable: () => unavailable,
+    newRequestId: () => 'r1',
+  });
+  port = await server.listen('127.0.0.1', 0);
+});
+afterEach(() => server.close());
+
+function get(path: string, method = 'GET'): Promise<Answer> {
+  return send(port, { method, path });
+}
+
+const textOf = ({ body }: Answer) => body.toString();
+
+test('default: health, readiness and metrics are served, with or without a query string', async () => {
+  const health = await get('/health?x=1');
+  expect([health.status, textOf(health)]).toEqual([200, '{"status":"alive"}']);
+  expect(health.headers).toMatchObject({
+    'content-type': 'application/json',
+    'x-request-id': 'r1',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  const ready = await get('/ready');
+  expect([ready.status, textOf(ready)]).toEqual([200, '{"status":"ready"}']);
+  expect(ready.headers['content-type']).toBe('application/json');
+  const counted = await get('/metrics');
+  expect([counted.status, counted.headers['content-type']]).toEqual([200, metrics.contentType]);
+  expect(textOf(counted)).toContain('test_total 0');
+});
+
+test('behavior: readiness has the reason, and names datasets that cannot be opened', async () => {
+  unavailable = ['broken'];
+  expect(JSON.parse(textOf(await get('/ready')))).toEqual({ status: 'ready', unavailable });
+  reason = 'closing';
+  unavailable = [];
+  const answer = await get('/ready');
+  expect([answer.status, textOf(answer)]).toEqual([
+    503,
+    '{"status":"not-ready","reason":"closing"}',
+  ]);
+});
+
+test('behavior: HEAD gets the headers without a body', async () => {
+  const answer = await get('/health', 'HEAD');
+  expect([answer.status, textOf(answer)]).toEqual([200, '']);
+  expect((await get('/ready', 'HEAD')).status).toBe(200);
+});
+
+test('error: method-wrong and operator-path-unknown', async () => {
+  for (const [path, method, status, code] of [
+    ['/health', 'POST', 405, 'method-wrong'],
+    ['/other', 'GET', 404, 'operator-path-unknown'],
+    ['/', 'HEAD', 404, undefined],
+  ] as const) {
+    const answer = await get(path, method);
+    expect([path, answer.status]).toEqual([path, status]);
+    expect(answer.headers['content-type']).toBe('application/json');
+    if (code !== undefined) {
+      expect(errorOf(answer)).toMatchObject({ code, requestId: 'r1' });
+    }
+  }
+});
+
+test('error: listen-failed has the address and the code of the operating system', async () => {
+  const other = new AdminServer({
+    metrics,
+    notReadyReason: () => null,
+    unavailable: () => [],
+    newRequestId: () => '',
+  });
+  await expect(other.listen('127.0.0.1', port)).rejects.toMatchObject({
+    code: 'listen-failed',
+    detail: { host: '127.0.0.1', port, code: 'EADDRINUSE' },
+  });
+});
+
+test('behavior: closing ends open connections and frees the port', async () => {
+  const answered = await get('/health');
+  expect(answered.status).toBe(200);
+  await server.close();
+  const next = createServer();
+  await new Promise<void>((resolve, reject) => {
+    next.once('error', reject);
+    next.listen(port, '127.0.0.1', resolve);
+  });
+  await new Promise((resolve) => next.close(resolve));
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { hash } from '../../chain/testing/chain-fixtures.ts';
+import type { BlockHeader } from '../../ledger/block.ts';
+import { newCounts } from '../../source/normalize/normalize-counts.ts';
+import type { PreparedBlock } from '../prepare/prepared-block.ts';
+import { makeHeaders } from '../testing/fake-source.ts';
+import { HistoryRun } from './history-run.ts';
+
+const headers = makeHeaders('a', [0, 1, 3, 4, 6]);
+const [zero, one, three, four, first] = headers as [
+  BlockHeader,
+  BlockHeader,
+  BlockHeader,
+  BlockHeader,
+  BlockHeader,
+];
+
+function blockOf(header: BlockHeader, length = 10): PreparedBlock {
+  return { header, bytes: new Uint8Array(length), counts: newCounts() };
+}
+
+const numbers = (blocks: readonly PreparedBlock[]) => blocks.map(({ header }) => header.number);
+
+test('default: blocks are added downwards and taken upwards, the lowest stays', () => {
+  const run = new HistoryRun(first);
+  expect([run.lowest, run.blockCount, run.byteLength]).toEqual([first, 0, 0]);
+  for (const [i, header] of [four, three, one].entries()) {
+    expect(run.add(blockOf(header, 10 + i))).toBe(undefined);
+  }
+  expect([run.lowest, run.blockCount, run.byteLength]).toEqual([one, 3, 33]);
+  expect(numbers(run.take(false))).toEqual([3, 4]);
+  expect([run.lowest, run.blockCount, run.byteLength]).toEqual([one, 1, 12]);
+  expect(run.add(blockOf(zero))).toBe(undefined);
+  expect(numbers(run.take(true))).toEqual([0, 1]);
+  expect([run.lowest, run.blockCount, run.byteLength]).toEqual([zero, 0, 0]);
+});
+
+test('behavior: the lowest block can be removed and added again', () => {
+  const run = new HistoryRun(first);
+  run.add(blockOf(four));
+  run.add(blockOf(three, 7));
+  run.takeBack();
+  expect([run.lowest, run.blockCount, run.byteLength]).toEqual([four, 1, 10]);
+  expect(run.add(blockOf(three))).toBe(undefined);
+  const empty = new HistoryRun(first);
+  empty.takeBack();
+  expect([empty.lowest, empty.byteLength]).toEqual([first, 0]);
+  expect(empty.take(false)).toEqual([]);
+  expect(empty.lowest).toBe(first);
+});
+
+test('error: a block that is not the parent is not added', () => {
+  const run = new HistoryRun(first);
+  expect(run.add(blockOf(three))).toMatchObject({ code: 'chain-not-linked' });
+  expect(run.add(blockOf({ ...four, hash: hash('b4') }))).toMatchObject({
+    code: 'chain-not-linked',
+  });
+  expect(run.add(blockOf({ ...four, height: 9 }))).toMatchObject({ code: 'chain-height-wrong' });
+  expect([run.blockCount, run.byteLength]).toEqual([0, 0]);
+  run.add(blockOf(four));
+  expect(run.add(blockOf(one))).toMatchObject({ code: 'chain-not-linked' });
+  expect([run.lowest, run.blockCount]).toEqual([four, 1]);
+});

@@ -1,0 +1,228 @@
+/** What an import stores, skips and releases, with a dataset and a merger in memory. */
+import { expect, test } from 'vitest';
+import { CodedError } from '../base/errors.ts';
+import { applyChanges } from '../chain/apply-changes.ts';
+import type { ChainChange } from '../chain/chain-change.ts';
+import { type ChainSnapshot, emptySnapshot } from '../chain/chain-snapshot.ts';
+import { refOf } from '../chain/find-blocks.ts';
+import { hash, sealRun } from '../chain/testing/chain-fixtures.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { SegmentMerger } from '../dataset/merge/segment-merger.ts';
+import type { BlockHeader } from '../ledger/block.ts';
+import type { BlockLine } from '../source/files/read-block-lines.ts';
+import { newCounts } from '../source/normalize/normalize-counts.ts';
+import { type ImportModules, importBlocks } from './import-blocks.ts';
+import { makeHeaders } from './testing/fake-source.ts';
+
+const headers = makeHeaders('a', [5, 6, 8, 9, 10]);
+const { signal } = new AbortController();
+
+interface Setting {
+  readonly snapshot?: ChainSnapshot;
+  /** The merger reports that it is full after this many blocks. */
+  readonly fullAt?: number;
+  readonly byteLength?: number;
+  readonly appendError?: Error;
+}
+
+function start({ snapshot = emptySnapshot, fullAt, byteLength = 1, appendError }: Setting = {}) {
+  const state = { snapshot };
+  const segments: number[][] = [];
+  const released: string[] = [];
+  let appended: BlockHeader[] = [];
+  const apply = (changes: readonly ChainChange[]) => {
+    state.snapshot = applyChanges(state.snapshot, changes);
+  };
+  const dataset = {
+    snapshot: () => state.snapshot,
+    readHeaders: async () => headers,
+    commit: async (changes: readonly ChainChange[]) => apply(changes),
+    appendSealed: async (_bytes: Uint8Array, all: readonly BlockHeader[]) => {
+      segments.push(all.map(({ number }) => number));
+      const run = all.map((header) => ({ header, payload: header.number as number }));
+      apply([
+        { kind: 'extend', blocks: run },
+        { kind: 'finalize', block: refOf(all.at(-1) as BlockHeader) },
+        { kind: 'seal', segments: [sealRun(run)] },
+      ]);
+    },
+  };
+  const merger = {
+    appendDraft: async (_bytes: Uint8Array, header: BlockHeader) => {
+      if (appendError !== undefined) throw appendError;
+      appended.push(header);
+      return { byteLength, isFull: appended.length === fullAt };
+    },
+    finish: async () => {
+      appended = [];
+      return new Uint8Array(1);
+    },
+  };
+  const modules: ImportModules = {
+    dataset: dataset as unknown as Dataset,
+    merger: merger as unknown as SegmentMerger,
+    prepare: async (slot, bytes) => {
+      const header = JSON.parse(Buffer.from(bytes).toString()).header as string;
+      if (header === 'damaged') throw new CodedError('block-not-json', { slot, transaction: 3 });
+      if (header === 'bug') throw new TypeError('a bug');
+      const found = [...headers, ...others].find((one) => one.hash === header) as BlockHeader;
+      expect(found.number).toBe(slot);
+      return { header: found, bytes: new Uint8Array(2), counts: newCounts() };
+    },
+    onBlock: (length) => released.push(`block ${length > 10}`),
+    onLineRead: () => released.push('line'),
+    onDraftRead: (bytes) => released.push(`draft ${bytes.length}`),
+  };
+  return { state, segments, released, modules };
+}
+
+const others = makeHeaders('b', [8], headers[1]);
+
+function lineOf({ number, hash: text }: Pick<BlockHeader, 'number' | 'hash'>, line = 1): BlockLine {
+  const bytes = Buffer.from(JSON.stringify({ header: text, blockhash: text }));
+  return { path: 'file', line, slot: number, bytes };
+}
+
+async function* read(lines: readonly BlockLine[]): AsyncGenerator<BlockLine> {
+  yield* lines;
+}
+
+const all = () => headers.map((header, i) => lineOf(header, i + 1));
+
+test('default: the first block sets the anchor, and everything is sealed at the end', async () => {
+  const { modules, segments, state, released } = start();
+  expect(await importBlocks(read(all()), modules, signal)).toEqual({
+    importedCount: 5,
+    knownCount: 0,
+  });
+  expect(segments).toEqual([[5, 6, 8, 9, 10]]);
+  expect(state.snapshot.head?.number).toBe(10);
+  expect(released.filter((one) => one === 'line')).toHaveLength(5);
+  expect(released.filter((one) => one === 'draft 2')).toHaveLength(5);
+  expect(released.filter((one) => one === 'block true')).toHaveLength(5);
+});
+
+test('behavior: a ledger from slot 0 has no anchor', async () => {
+  const zero = { ...(makeHeaders('a', [0])[0] as BlockHeader) };
+  const { modules, state } = start();
+  const prepare: ImportModules['prepare'] = async () => ({
+    header: zero,
+    bytes: new Uint8Array(2),
+    counts: newCounts(),
+  });
+  await importBlocks(read([lineOf(zero)]), { ...modules, prepare }, signal);
+  expect([state.snapshot.start, state.snapshot.anchor]).toEqual([0, null]);
+});
+
+test.each<[Setting, number[][]]>([
+  [{ fullAt: 2 }, [[5, 6], [8, 9], [10]]],
+  [{ byteLength: 32 * 1024 * 1024 }, [[5], [6], [8], [9], [10]]],
+  [{ byteLength: 32 * 1024 * 1024 - 1 }, [[5, 6, 8, 9, 10]]],
+])('limit: a full segment is stored before more is added: %j', async (setting, expected) => {
+  const { modules, segments } = start(setting);
+  await importBlocks(read(all()), modules, signal);
+  expect(segments).toEqual(expected);
+});
+
+/** A dataset with the first blocks sealed. */
+async function withFirst(count: number): Promise<ChainSnapshot> {
+  const { modules, state } = start();
+  await importBlocks(read(all().slice(0, count)), modules, signal);
+  return state.snapshot;
+}
+
+test('behavior: stored blocks are skipped without preparing them', async () => {
+  const { modules, segments, released } = start({ snapshot: await withFirst(3) });
+  expect(await importBlocks(read(all()), modules, signal)).toEqual({
+    importedCount: 2,
+    knownCount: 3,
+  });
+  expect([segments, released.filter((one) => one === 'draft 2').length]).toEqual([[[9, 10]], 2]);
+  expect(released.filter((one) => one === 'block true')).toHaveLength(5);
+});
+
+test('behavior: a stored block in another notation is prepared, recognized and skipped', async () => {
+  const { modules, segments } = start({ snapshot: await withFirst(3) });
+  const six = headers[1] as BlockHeader;
+  const bytes = Buffer.from(JSON.stringify({ header: six.hash }));
+  const line = { path: 'file', line: 1, slot: six.number, bytes };
+  expect(await importBlocks(read([line]), modules, signal)).toEqual({
+    importedCount: 0,
+    knownCount: 1,
+  });
+  expect(segments).toEqual([]);
+});
+
+test('behavior: a block that is in the files twice is imported once', async () => {
+  const { modules, segments } = start();
+  const [first, second, ...rest] = all() as [BlockLine, BlockLine, ...BlockLine[]];
+  const lines = read([first, second, second, ...rest]);
+  expect(await importBlocks(lines, modules, signal)).toEqual({ importedCount: 5, knownCount: 1 });
+  expect(segments).toEqual([[5, 6, 8, 9, 10]]);
+});
+
+test('error: import-block-foreign has the line, the block and the stored range', async () => {
+  const { modules } = start({ snapshot: await withFirst(3) });
+  const [other] = others as [BlockHeader];
+  await expect(importBlocks(read([lineOf(other, 7)]), modules, signal)).rejects.toMatchObject({
+    code: 'import-block-foreign',
+    detail: { path: 'file', line: 7, slot: 8, hash: hash('b8'), start: 1, head: 8 },
+  });
+});
+
+test('error: a block that does not link is named, and the blocks before it are stored', async () => {
+  const { modules, segments, released } = start();
+  const lines = all().filter((_, i) => i !== 2);
+  await expect(importBlocks(read(lines), modules, signal)).rejects.toMatchObject({
+    code: 'chain-not-linked',
+    detail: { path: 'file', line: 4, slot: 9 },
+    cause: { code: 'chain-not-linked' },
+  });
+  expect(segments).toEqual([[5, 6]]);
+  expect(released.filter((one) => one === 'line').length).toBeGreaterThanOrEqual(3);
+});
+
+test('error: a damaged block has its position and a hint; a bug stays as it is', async () => {
+  const damaged = (header: string) => ({
+    path: 'file',
+    line: 3,
+    slot: (headers[0] as BlockHeader).number,
+    bytes: Buffer.from(JSON.stringify({ header })),
+  });
+  const { modules, released } = start();
+  await expect(importBlocks(read([damaged('damaged')]), modules, signal)).rejects.toMatchObject({
+    code: 'block-not-json',
+    detail: {
+      path: 'file',
+      line: 3,
+      transaction: 3,
+      expected: expect.stringContaining('no other key'),
+    },
+  });
+  expect(released).toEqual(['line']);
+  await expect(importBlocks(read([damaged('bug')]), modules, signal)).rejects.toThrow('a bug');
+});
+
+test('error: blocks of a merger that failed are not stored', async () => {
+  const { modules, segments } = start({
+    appendError: new CodedError('block-worker-died', { slot: 5 }),
+  });
+  await expect(importBlocks(read(all()), modules, signal)).rejects.toMatchObject({
+    code: 'block-worker-died',
+  });
+  expect(segments).toEqual([]);
+});
+
+test('behavior: a stop ends the import, and what was read is stored', async () => {
+  const stop = new AbortController();
+  const { modules, segments } = start();
+  let count = 0;
+  const onBlock = () => {
+    if (++count === 2) stop.abort();
+  };
+  expect(await importBlocks(read(all()), { ...modules, onBlock }, stop.signal)).toEqual({
+    importedCount: 2,
+    knownCount: 0,
+  });
+  expect(segments).toEqual([[5, 6]]);
+});

@@ -1,0 +1,85 @@
+/** A source in memory for unit tests: it answers from a list of headers, and a test replaces single answers. */
+import type { Clock } from '../../base/clock.ts';
+import { Random } from '../../base/random.ts';
+import { applyChanges } from '../../chain/apply-changes.ts';
+import { type ChainSnapshot, emptySnapshot } from '../../chain/chain-snapshot.ts';
+import { refOf } from '../../chain/find-blocks.ts';
+import { makeRun } from '../../chain/testing/chain-fixtures.ts';
+import type { BlockHeader } from '../../ledger/block.ts';
+import { toSlot } from '../../ledger/primitives.ts';
+import { type Answer, type RefusalReason, refusal } from '../../source/refusal.ts';
+import type { SlotNotices, Source } from '../../source/source.ts';
+import { SourceHealth } from '../../source/source-health.ts';
+import { DueTimes } from '../follow/due-times.ts';
+import { FollowedSource } from '../follow/followed-source.ts';
+
+export interface FakeSourceOptions {
+  readonly name?: string;
+  readonly clock: Clock;
+  readonly headers?: readonly BlockHeader[];
+  readonly remote?: Partial<Source>;
+  readonly notices?: Partial<SlotNotices>;
+  /** Whether it has answered before, so that it takes part in votes; true by default. */
+  readonly isHealthy?: boolean;
+}
+
+export const ok = <Value>(value: Value): Answer<Value> => ({ kind: 'ok', value });
+
+export const refuse = (reason: RefusalReason, cause = reason as string) =>
+  Promise.resolve(refusal(reason, cause));
+
+/** Returns a source that has the blocks with these headers. */
+export function makeFakeSource(options: FakeSourceOptions): FollowedSource {
+  const { name = 'fake', clock, headers = [] } = options;
+  const numbers = headers.map(({ number }) => number).sort((a, b) => a - b);
+  const remote: Partial<Source> = {
+    name,
+    format: 'node',
+    isRateLimited: false,
+    slot: async () => ok(toSlot(numbers.at(-1) ?? 0)),
+    firstAvailable: async () => ok(toSlot(numbers[0] ?? 0)),
+    listSlots: async ({ first, last }) => ok(numbers.filter((one) => one >= first && one <= last)),
+    header: async (slot) => {
+      const found = headers.find(({ number }) => number === slot);
+      return found === undefined ? refusal('skipped-hint', 'code -32009') : ok(found);
+    },
+    giveBack: () => undefined,
+    close: async () => undefined,
+    ...options.remote,
+  };
+  const notices = { isLive: false, highest: -1, ...options.notices };
+  const health = new SourceHealth(name, { clock, random: Random.fromSeed(1) });
+  if (options.isHealthy !== false) health.answered();
+  return Object.assign(Object.create(FollowedSource.prototype) as FollowedSource, {
+    remote,
+    notices,
+    health,
+    due: new DueTimes(),
+    isGenesisChecked: false,
+    finalizedSlot: -1,
+    confirmedSlot: -1,
+  });
+}
+
+/** Returns the headers of a linked run, whose hashes encode branch and slot, above a header. */
+export function makeHeaders(
+  branch: string,
+  slots: readonly number[],
+  parent: BlockHeader | null = null,
+): BlockHeader[] {
+  return makeRun(branch, slots, parent).map(({ header }) => header);
+}
+
+/** Returns a chain that starts above the first header, with the other headers as hot blocks. */
+export function makeSnapshot(
+  [anchor, ...headers]: readonly BlockHeader[],
+  finalized?: BlockHeader,
+): ChainSnapshot {
+  const blocks = headers.map((header) => ({ header, payload: header.number }));
+  const created = { kind: 'create' as const, anchor: anchor === undefined ? null : refOf(anchor) };
+  const started = applyChanges(emptySnapshot, [created]);
+  const extended =
+    blocks.length === 0 ? started : applyChanges(started, [{ kind: 'extend', blocks }]);
+  if (finalized === undefined) return extended;
+  return applyChanges(extended, [{ kind: 'finalize', block: refOf(finalized) }]);
+}
