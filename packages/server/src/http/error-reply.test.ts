@@ -29,7 +29,7 @@ test.each([
   expect(reply.status).toBe(status);
   const { 'content-type': _1, 'content-length': _2, ...rest } = reply.headers;
   const { 'cache-control': _3, 'x-content-type-options': _4, ...added } = rest;
-  expect(added).toEqual(expected);
+  expect(added).toStrictEqual(expected);
 });
 
 test('error: internal-error without details for everything that has no status', () => {

@@ -1,7 +1,7 @@
 /** The operations of the description, for a few routes of each form. `pages.test.ts` tests the description as it is served. */
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import Type from 'typebox';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { type AnyRoute, defineRoute } from './routes/route.ts';
@@ -59,12 +59,11 @@ const routes: readonly AnyRoute[] = [
   }),
 ];
 
-const description = buildOpenApi({
-  queryLimits: QUERY_LIMITS,
-  limits: HTTP_LIMITS,
-  version: '1.2.3',
-  routes,
-}) as Description;
+let description: Description;
+beforeEach(() => {
+  const context = { queryLimits: QUERY_LIMITS, limits: HTTP_LIMITS, version: '1.2.3', routes };
+  description = buildOpenApi(context) as Description;
+});
 
 function operation(path: string, method: string): Operation {
   const found = description.paths[path]?.[method];

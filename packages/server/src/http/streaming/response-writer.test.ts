@@ -229,3 +229,11 @@ test('behavior: there is no wait if the response owns its socket or the connecti
   await waitForTurn(waiting, Object.assign(new EventEmitter(), { destroyed: true }) as Socket);
   expect(socket.listenerCount('close') + waiting.listenerCount('socket')).toBe(0);
 });
+
+test('behavior: events of the connection while nothing waits change nothing', () => {
+  const { writer, response, socket } = start();
+  socket.emit('drain');
+  response.emit('close');
+  writer.giveUp();
+  expect([response.destroyed, socket.calls]).toEqual([true, ['reset']]);
+});

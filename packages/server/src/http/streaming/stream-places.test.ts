@@ -63,6 +63,7 @@ test('limit: the bytes of a key are paced, those without a key are not', async (
   const paced = place.pace(100)?.then(() => {
     isSent = true;
   });
+  expect(paced).toBeInstanceOf(Promise);
   clock.advance(999);
   await Promise.resolve();
   expect(isSent).toBe(false);
