@@ -4,6 +4,9 @@ import { dataOf, groupByTransaction, TokenIndexer, WRAPPED } from './token-index
 
 const AMM = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
 const SWAP_EVENT = 'QMbN6CYIceI=';
+/** The first byte of the data of the token programs' instructions. */
+const TRANSFER = 3;
+const TRANSFER_CHECKED = 12;
 const EVENT_CALL = 'e445a52e51cb9a1d';
 /** The events of the order book and of the launchpad, which are calls of the program to itself: the positions of their token amounts. */
 const AMOUNTS_OF_EVENTS: ReadonlyMap<string, readonly number[]> = new Map([
@@ -20,6 +23,7 @@ export class LawChecker {
   readonly #undo: { slot: number; lamports: Map<string, bigint | undefined> }[] = [];
   swapCount = 0;
   tradeCount = 0;
+  checkedTransferCount = 0;
   transactionCount = 0;
   failedCount = 0;
 
@@ -96,6 +100,7 @@ export class LawChecker {
         this.#checkSwaps(place, instructions.get(index) ?? [], events);
         this.#checkTrades(place, instructions.get(index) ?? []);
         this.#checkSupply(place, instructions.get(index) ?? [], held);
+        this.#checkMints(place, instructions.get(index) ?? [], held);
       }
     }
   }
@@ -193,6 +198,26 @@ export class LawChecker {
     }
     for (const [mint, change] of changes) {
       if (change !== 0n) this.#break(place, `the supply of ${mint} is off by ${change}`);
+    }
+  }
+
+  /** Both accounts of a transfer must hold the same mint, and a checked transfer must name it. Accounts without tokens have no row. */
+  #checkMints(
+    place: string,
+    instructions: Block['instructions'],
+    held: readonly TokenBalance[],
+  ): void {
+    const mints = new Map(held.map((row) => [row.account, row.postMint ?? row.preMint]));
+    for (const { programId, accounts, ...row } of instructions) {
+      const kind = programId.startsWith('Token') ? dataOf(row)[0] : undefined;
+      if (kind !== TRANSFER && kind !== TRANSFER_CHECKED) continue;
+      const isChecked = kind === TRANSFER_CHECKED;
+      const ends = [accounts[0], accounts[isChecked ? 2 : 1]];
+      const found = ends.flatMap((account) => (account && mints.get(account)) ?? []);
+      const named = isChecked ? [accounts[1]] : [];
+      if (isChecked && found.length > 0) this.checkedTransferCount++;
+      if (new Set<unknown>([...named, ...found]).size > 1)
+        this.#break(place, `a transfer of ${named}, its accounts hold ${found}`);
     }
   }
 

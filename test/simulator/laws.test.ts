@@ -90,6 +90,7 @@ describe('laws of the simulated ledger', () => {
       expect(checker.transactionCount).toBeGreaterThan(blockCount * 3);
       expect(checker.swapCount).toBeGreaterThan(blockCount / 2);
       expect(checker.tradeCount).toBeGreaterThan(blockCount / 20);
+      expect(checker.checkedTransferCount).toBeGreaterThan(blockCount / 20);
       expect(checker.failedCount).toBeGreaterThan(blockCount / 3);
     },
   );

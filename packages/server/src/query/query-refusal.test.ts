@@ -95,7 +95,7 @@ test('error: the limits of items, values and bytes are stated', () => {
     allowed: '2 items in all arrays together',
   });
   expect(parse({ balances: [{ account: [A, A, A] }] })).toMatchObject({
-    allowed: '2 values a list',
+    allowed: '2 values in one list',
   });
   expect(parse({ balances: [{ account: [A, A] }, { account: [A, A] }] })).toMatchObject({
     allowed: '3 values in all lists together',

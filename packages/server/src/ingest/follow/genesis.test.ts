@@ -107,17 +107,17 @@ test('behavior: a portal must store what the dataset stores', () => {
   expect(alarms.list()).toEqual([]);
   expect(isUsed(check({ votes: 'keep', allowMissing: [] }))).toBe(false);
   expect(alarms.list().map(({ message }) => message)).toEqual([
-    'portal has --votes keep, may lack nothing; the dataset has --votes drop, may lack nothing',
+    'portal has votes keep, allow-missing none; the dataset has votes drop, allow-missing none',
   ]);
   const partial = check({ votes: 'drop', allowMissing: ['logs', 'meta'] }, ['logs']);
   expect([isUsed(partial), partial.isGenesisChecked]).toEqual([false, false]);
   expect(partial.health.status.fault).toBe(
-    'it stores other records than the dataset: --votes drop, may lack logs, meta',
+    'it stores other records than the dataset: votes drop, allow-missing logs,meta',
   );
   expect(alarms.list().map(({ code, message }) => [code, message])).toEqual([
     [
       'portal-content-differs',
-      'portal has --votes drop, may lack logs, meta; the dataset has --votes drop, may lack logs',
+      'portal has votes drop, allow-missing logs,meta; the dataset has votes drop, allow-missing logs',
     ],
   ]);
 });

@@ -35,7 +35,7 @@ describe('generate-block', () => {
         fc.record({
           seed: fc.nat(),
           window: fc.nat(100_000),
-          offset: fc.nat(40),
+          offset: fc.nat(24),
           branch: fc.nat(3),
         }),
         fc.constantFrom<ContentInput>({}, ...STRESS_PRESETS),
@@ -51,7 +51,7 @@ describe('generate-block', () => {
           expect(render(busy, slot, branch)).toBe(first);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   });
 
