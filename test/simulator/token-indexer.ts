@@ -108,7 +108,7 @@ export class TokenIndexer {
     return this.#compare(this.#touched);
   }
 
-  /** Returns all accounts whose two amounts differ. */
+  /** Returns all accounts whose amount by instructions differs from the amount by token balances. */
   listDifferences(): string[] {
     const accounts = [...this.byBalances.entries(), ...this.byInstructions.entries()];
     return this.#compare(new Set(accounts.map(([account]) => account)));

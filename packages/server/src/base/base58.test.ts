@@ -37,6 +37,13 @@ test('property: encoding and decoding agree with the definition', () => {
   );
 });
 
+test('behavior: texts of any length are converted, because instruction data has no limit here', () => {
+  const value = Uint8Array.from({ length: 12_000 }, (_, i) => (i * 7 + 1) % 256);
+  const text = encodeBase58(value);
+  expect(text.length).toBeGreaterThan(16_000);
+  expect(decodeBase58(text)).toEqual(value);
+});
+
 test('property: the byte length found without decoding is the decoded length', () => {
   const near = fc
     .constantFrom(31, 32, 33, 63, 64, 65)

@@ -6,11 +6,9 @@
  * therefore compare like the numbers they encode, and the number of encoded bytes follows from the length of the text
  * and one comparison, without decoding.
  *
- * The check of a text's length is our own, because a block has thousands of these texts, most need only that check, and libraries would
- * decode them for it.
+ * This is hand-written for two reasons: a block has thousands of these texts and most of them need only that check, which libraries do not
+ * offer; and `@scure/base` refuses long texts, which a source may send as instruction data.
  */
-import { base58 } from '@scure/base';
-
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const one = 0x31;
 const notADigit = 0xff;
@@ -23,6 +21,13 @@ const digitValues = new Uint8Array(256).fill(notADigit);
 for (let value = 0; value < alphabet.length; value++) {
   digitValues[alphabet.charCodeAt(value)] = value;
 }
+
+// Decoding takes four characters per step and stores three bytes per limb: the product of both stays far below 2^53.
+const characterCountPerStep = 4;
+const stepBase = 58 ** characterCountPerStep;
+const limbBase = 2 ** 24;
+const stepPowers = [1, 58, 58 ** 2, 58 ** 3, stepBase];
+const bytePowers = [1, 2 ** 8, 2 ** 16, 2 ** 24];
 
 /** Returns the value of a character of valid base58 text. Values are in the order of the characters. */
 export function base58Value(code: number): number {
@@ -68,11 +73,85 @@ export function describeBase58Fault(text: string): string {
 
 /** Returns the decoded bytes, or `undefined` if a character is outside the alphabet. */
 export function decodeBase58(text: string): Uint8Array | undefined {
-  return isBase58(text) ? base58.decode(text) : undefined;
+  if (!isBase58(text)) return undefined;
+  const zeroCount = leadingOneCount(text);
+  const limbs = toLimbs(text, zeroCount);
+  const bytes = new Uint8Array(zeroCount + limbs.length * 3);
+  let end = bytes.length;
+  for (let limb of limbs) {
+    bytes[--end] = limb;
+    limb >>>= 8;
+    bytes[--end] = limb;
+    bytes[--end] = limb >>> 8;
+  }
+  // The top limb may hold fewer than three bytes.
+  let first = zeroCount;
+  while (first < bytes.length && bytes[first] === 0) first++;
+  return bytes.subarray(first - zeroCount);
+}
+
+/** Returns the number that the characters from `start` on encode, as little-endian limbs of 24 bits. */
+function toLimbs(text: string, start: number): Float64Array {
+  const limbs = new Float64Array(Math.ceil(((text.length - start) * 5.858) / 24) + 1);
+  let used = 0;
+  for (let position = start; position < text.length; ) {
+    const count = Math.min(characterCountPerStep, text.length - position);
+    let carry = 0;
+    for (const end = position + count; position < end; position++) {
+      carry = carry * 58 + (digitValues[text.charCodeAt(position)] as number);
+    }
+    const base = stepPowers[count] as number;
+    for (let i = 0; i < used; i++) {
+      const value = (limbs[i] as number) * base + carry;
+      carry = Math.floor(value / limbBase);
+      limbs[i] = value - carry * limbBase;
+    }
+    if (carry > 0) limbs[used++] = carry;
+  }
+  return limbs.subarray(0, used);
 }
 
 export function encodeBase58(bytes: Uint8Array): string {
-  return base58.encode(bytes);
+  let zeroCount = 0;
+  while (zeroCount < bytes.length && bytes[zeroCount] === 0) zeroCount++;
+  const groups = toGroups(bytes, zeroCount);
+  const text = Buffer.allocUnsafe(zeroCount + groups.length * characterCountPerStep);
+  let end = text.length;
+  for (let group of groups) {
+    for (let i = 0; i < characterCountPerStep; i++) {
+      const rest = Math.floor(group / 58);
+      text[--end] = alphabet.charCodeAt(group - rest * 58);
+      group = rest;
+    }
+  }
+  // The top group may hold fewer than four characters.
+  let first = zeroCount;
+  while (first < text.length && text[first] === one) first++;
+  first -= zeroCount;
+  text.fill(one, first, first + zeroCount);
+  return text.toString('latin1', first);
+}
+
+/** Returns the number that the bytes from `start` on encode, as little-endian groups of four characters. */
+function toGroups(bytes: Uint8Array, start: number): Float64Array {
+  const groups = new Float64Array(Math.ceil(((bytes.length - start) * 8) / 23.4) + 1);
+  let used = 0;
+  for (let position = start; position < bytes.length; ) {
+    const count = Math.min(3, bytes.length - position);
+    let carry = 0;
+    for (const end = position + count; position < end; position++) {
+      carry = carry * 256 + (bytes[position] as number);
+    }
+    const base = bytePowers[count] as number;
+    for (let i = 0; i < used; i++) {
+      const value = (groups[i] as number) * base + carry;
+      carry = Math.floor(value / stepBase);
+      groups[i] = value - carry * stepBase;
+    }
+    // Three bytes can hold more than four characters can, so the carry may fill several groups.
+    for (; carry > 0; carry = Math.floor(carry / stepBase)) groups[used++] = carry % stepBase;
+  }
+  return groups.subarray(0, used);
 }
 
 function leadingOneCount(text: string): number {

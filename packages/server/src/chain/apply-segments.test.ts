@@ -18,7 +18,7 @@ function grown(): ChainSnapshot {
   ]);
 }
 
-/** The same with the segments a10 to a11 and a12. */
+/** The same chain, with slots 10 and 11 in one segment and slot 12 in another. */
 function sealed(): ChainSnapshot {
   const snapshot = grown();
   const segments = [sealRun(snapshot.hot.slice(0, 2)), sealRun(snapshot.hot.slice(2, 3))];

@@ -16,7 +16,7 @@ function grown(finalized: string): ChainSnapshot {
   ]);
 }
 
-/** The segments a10 to a11, a12 to a13 and a14, two bytes a block, and the hot blocks a15 and a16. */
+/** A chain of three segments (slots 10 and 11, 12 and 13, 14) with two bytes per block, and of the hot blocks at slots 15 and 16. */
 function sealed(finalized = 'a15'): ChainSnapshot {
   const parts = [run.slice(0, 2), run.slice(2, 4), run.slice(4, 5)];
   const segments = parts.map((part) => ({ ...sealRun(part), byteLength: 2 * part.length }));

@@ -39,7 +39,7 @@ The interface is described in <a href="/openapi.json">openapi.json</a>.</p></htm
 
 const buildFolder = new URL('../../../web/dist/', import.meta.url);
 
-/** Reads the build. If there is none, the page says so; the HTTP interface works anyway. */
+/** Reads the files of the built web application. If they are missing, the page says so, and the HTTP interface works anyway. */
 export function readWebAssets(folder: URL = buildFolder): WebAssets {
   const page = readAsset(new URL('index.html', folder));
   const names = listFiles(new URL('assets/', folder)).filter((name) => extname(name) in types);

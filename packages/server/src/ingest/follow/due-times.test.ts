@@ -37,7 +37,7 @@ test('limit: a delay from 0 to 2 s is learned', () => {
   expect(learned(2_000).pauseMs([2_000])).toBe(15);
   expect(learned(2_001).pauseMs([2_001])).toBe(50);
   expect(learned(0).pauseMs([0])).toBe(15);
-  // Up to one interval after the latest block, requests stay frequent.
+  // Requests stay frequent for one interval after the latest block arrived.
   expect([learned(100).pauseMs([115]), learned(100).pauseMs([116])]).toEqual([15, 50]);
 });
 

@@ -32,7 +32,7 @@ export function unite(lists: readonly Uint32Array[]): Uint32Array {
   return numbersOf(bits, Math.min(most, end));
 }
 
-/** Returns the numbers of the set bits, of which there are at most `countMax`. */
+/** Returns the positions of the set bits, ascending. There are at most `countMax` of them. */
 function numbersOf(bits: Uint32Array, countMax: number): Uint32Array {
   const numbers = new Uint32Array(countMax);
   let count = 0;

@@ -102,7 +102,7 @@ export interface BucketPlace {
   readonly inBlock: number;
 }
 
-/** Returns the place of the bucket of a hash, or of the bucket that comes `after` buckets later. */
+/** Returns the position of the bucket in which a hash belongs, or of the bucket that is `after` buckets further on. */
 export function placeBucket(hash: number, blocksLength: number, after = 0): BucketPlace {
   const bucketCount = countBuckets(blocksLength);
   const bucket = ((hash >>> (32 - Math.log2(bucketCount))) + after) % bucketCount;
