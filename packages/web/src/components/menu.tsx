@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface MenuProps {
   readonly title: string;
@@ -11,7 +11,8 @@ export function Menu({ title, entries, isDisabled = false }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  // An effect after painting would be too late for keys that are pressed right after the one that opens the list.
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const close = (event: Event) => {
       const isInside = event.target instanceof Node && box.current?.contains(event.target) === true;
