@@ -50,13 +50,14 @@ export class CachedEvaluator implements BlockEvaluator {
       return;
     }
     const keyOf = this.#makeKeys(job);
-    for (let { first } = job; first <= job.last; ) {
+    let { first } = job;
+    while (first <= job.last) {
       const { last, cached } = this.#findStep({ ...job, first }, keyOf);
       if (first <= last) yield* this.#evaluateAndKeep({ ...job, first, last }, keyOf);
-      first = last + 1;
-      if (cached === undefined) continue;
-      yield* cached.blocks;
-      first = cached.segment.last.number + 1;
+      if (cached !== undefined) yield* cached.blocks;
+      // The range may be unbounded.
+      else if (last === job.last) return;
+      first = (cached?.segment.last.number ?? last) + 1;
     }
   }
 
