@@ -13,7 +13,7 @@ import { ChecksumMismatch } from '../engine/measure-queries.ts';
 import { Subject, type Task } from '../engine/subject.ts';
 import { TABLE_NAMES } from '../engine/write-rows.ts';
 import type { CheckedAnswer } from './check-answer.ts';
-import { dropFileCache } from './drop-file-cache.ts';
+import { dropFileCache, loadFileCache } from './file-cache.ts';
 import type { ScanQuery } from './make-queries.ts';
 import { describeFiles, type RawBlocks } from './raw-blocks.ts';
 import type { Setup } from './warm-service.ts';
@@ -76,7 +76,9 @@ export class Rival {
       secondsMin: 0,
       isHashed: false,
     };
+    const files = await this.#listFiles();
     const { samples, checksum } = await this.#inProcess(async (subject) => {
+      loadFileCache(files);
       const timed = await subject.run(task);
       const hashed = await subject.run({ ...task, runCount: 0, isHashed: true });
       return { ...timed, checksum: hashed.checksum };
@@ -91,12 +93,16 @@ export class Rival {
   }
 
   async #scanCold(task: Task): Promise<number | undefined> {
-    const folder = parquetFolder(this.#corpus);
-    const files = (await readdir(folder)).map((name) => join(folder, name));
+    const files = await this.#listFiles();
     return await this.#inProcess(async (subject) => {
       if (!dropFileCache(files)) return undefined;
       return (await subject.run({ ...task, runCount: 1 })).samples[0]?.wallMs;
     });
+  }
+
+  async #listFiles(): Promise<string[]> {
+    const folder = parquetFolder(this.#corpus);
+    return (await readdir(folder)).map((name) => join(folder, name));
   }
 
   /** Runs a task in a new process that has no open files. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Quantiles, quantilesOf } from '../benchmark.ts';
 import type { ServiceProcess } from '../service/processes.ts';
 import type { CheckedAnswer } from './check-answer.ts';
-import { dropFileCache } from './drop-file-cache.ts';
+import { dropFileCache } from './file-cache.ts';
 import type { ScanQuery } from './make-queries.ts';
 import { measureStreams, type StreamsResult } from './measure-streams.ts';
 import type { Encoding } from './options.ts';

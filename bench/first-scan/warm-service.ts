@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceProcess } from '../service/processes.ts';
+import { loadFileCache } from './file-cache.ts';
 import type { ScanQuery } from './make-queries.ts';
 import type { Encoding, FirstScanOptions } from './options.ts';
 import type { RawBlocks } from './raw-blocks.ts';
@@ -16,7 +17,7 @@ export interface Setup {
 
 export interface WarmService {
   readonly service: ServiceProcess;
-  /** The query over the whole range of the dataset. None of its segments is open. */
+  /** The query over the whole range of the dataset. None of its segments is open, and the page cache has all of them. */
   readonly asked: Asked;
   /** The time from the first request of the process to the end of its first line. */
   readonly processFirstLineMs: number;
@@ -34,13 +35,16 @@ export async function startWarmService(
   const service = await ServiceProcess.start(stored.dataFolder, config);
   const { port } = service;
   const { body } = query;
-  const warm = { port, dataset: WARM_DATASET, encoding, body, range: raw.warmRange };
+  // Answers of whole segments are cached. Without its last slot, the last segment is evaluated each time.
+  const range = { first: raw.warmRange.first, last: raw.warmRange.last - 1 };
+  const warm = { port, dataset: WARM_DATASET, encoding, body, range };
   const processFirstLineMs = await timeFirstLine(warm);
   const endSeconds = service.process.cpuSeconds() + options.warmSeconds;
   for (let count = 0; count < warmCountMin || service.process.cpuSeconds() < endSeconds; count++)
     await readAnswer(warm);
-  const range = { first: raw.firstSlot, last: raw.lastSlot };
-  return { service, asked: { ...warm, dataset: DATASET, range }, processFirstLineMs };
+  loadFileCache(stored.segments.map(({ path }) => path));
+  const whole = { first: raw.firstSlot, last: raw.lastSlot };
+  return { service, asked: { ...warm, dataset: DATASET, range: whole }, processFirstLineMs };
 }
 
 /** Returns the options that name a configuration file, if one is needed. */

@@ -23,6 +23,8 @@ import {
   type ServedDataset,
 } from '../http/served-dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
+import { AnswerCache } from '../stream/answer-cache.ts';
+import { CachedEvaluator } from '../stream/cached-evaluator.ts';
 import { DatasetSegments } from '../stream/dataset-segments.ts';
 import { DatasetStreams } from '../stream/dataset-streams.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
@@ -31,6 +33,7 @@ import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
 import { warmUp } from '../stream/warm-up.ts';
 import { adminPort } from './config/admin-port.ts';
 import type { Config, ConfigLimits } from './config/config-schema.ts';
+import { addAnswerCacheMetrics } from './metrics/answer-cache-metrics.ts';
 import { addDatasetMetrics } from './metrics/dataset-metrics.ts';
 import { addProcessMetrics } from './metrics/process-metrics.ts';
 import { addTimingMetrics, type TimingMetrics } from './metrics/timing-metrics.ts';
@@ -66,6 +69,9 @@ interface LimitsInForce {
   readonly key: KeyLimits;
 }
 
+/** The share of the cache that holds answers. The rest holds what the engine's threads need to find records. */
+const answerCacheShare = 1 / 4;
+
 /** How long readiness waits for a dataset without blocks. If its sources work, it has one by then. */
 const startingMsMax = 10_000;
 
@@ -81,6 +87,7 @@ export class Service {
   readonly #modules: ServiceModules;
   /** The worker threads that answer the queries of all datasets. */
   readonly #pool: EnginePool;
+  readonly #answers: AnswerCache;
   readonly #directory = new DatasetDirectory();
   readonly #open: OpenDataset[] = [];
   /** Read at each use, so that a reload only has to change the values. */
@@ -104,13 +111,21 @@ export class Service {
     setMaxListeners(0, this.#stop.signal);
     this.#modules = modules;
     this.#isWriter = config.role === 'write';
-    const engine = { ...config.engine, readsStore: config.store !== undefined };
+    const { cacheBytesMax } = config.engine;
+    const answerBytesMax = Math.floor(cacheBytesMax * answerCacheShare);
+    this.#answers = new AnswerCache({ bytesMax: answerBytesMax });
+    const engine = {
+      ...config.engine,
+      cacheBytesMax: cacheBytesMax - answerBytesMax,
+      readsStore: config.store !== undefined,
+    };
     this.#pool = new EnginePool(engine, { observeWait: this.timings.observeEngineWait });
     this.#connectionCountMax = options.connectionCountMax ?? Number.POSITIVE_INFINITY;
     this.#limits = this.#buildLimits(config.limits);
     this.#keys = keys;
     addProcessMetrics(metrics, version);
     addDatasetMetrics(metrics, this.#directory);
+    addAnswerCacheMetrics(metrics, this.#answers);
     this.#public = new PublicServer(
       {
         limits: this.#limits.http,
@@ -164,6 +179,7 @@ export class Service {
     const served = serveDataset(dataset, dialects, {
       ...this.#modules,
       pool: this.#pool,
+      answers: this.#answers,
       limits: this.#limits.stream,
     });
     this.#running.push(served.streams.run(this.#stop.signal));
@@ -256,17 +272,19 @@ function isEmpty({ reader }: OpenDataset): boolean {
 
 interface ServeDatasetModules extends ServiceModules {
   readonly pool: EnginePool;
+  readonly answers: AnswerCache;
   readonly limits: StreamLimits;
 }
 
 function serveDataset(
   { reader, ingest, ledgerUnixMs }: ServiceDataset,
   dialects: readonly Dialect[],
-  { clock, log, pool, limits }: ServeDatasetModules,
+  { clock, log, pool, answers, limits }: ServeDatasetModules,
 ): ServedDataset {
-  const segments = new DatasetSegments({ dataset: reader, pool });
-  const evaluator = new EngineEvaluator({ pool, segments });
   const { name } = reader.description;
+  const segments = new DatasetSegments({ dataset: reader, pool });
+  const engine = new EngineEvaluator({ pool, segments });
+  const evaluator = new CachedEvaluator({ dataset: name, answers, evaluator: engine });
   const reportFault = (error: unknown) => log.error({ err: error, dataset: name }, 'stream ended');
   const streams = new DatasetStreams(limits, {
     dataset: reader,

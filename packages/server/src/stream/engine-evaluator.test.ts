@@ -20,6 +20,9 @@ import { PART } from '../segment/layout/directory.ts';
 import { openSegment } from '../segment/read/open-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
+import { AnswerCache } from './answer-cache.ts';
+import type { BlockEvaluator, EvaluationJob } from './block-evaluator.ts';
+import { CachedEvaluator } from './cached-evaluator.ts';
 import { DatasetSegments } from './dataset-segments.ts';
 import { EngineEvaluator } from './engine-evaluator.ts';
 import { FinalizedHeadEvaluator } from './finalized-head-evaluator.ts';
@@ -112,6 +115,31 @@ for (const [name, body] of Object.entries(bodies)) {
       expect(text).toBe(covered.map((block) => answerBlock(query, block) ?? '').join(''));
     });
   }
+}
+
+test('behavior: a cache in front of the engine returns the same lines', async () => {
+  const answers = new AnswerCache({ bytesMax: 1 << 24 });
+  const cached = new CachedEvaluator({ dataset: 'test', answers, evaluator });
+  const selection = parseTestQuery({ fromBlock: 0, ...bodies['few lines'] });
+  const { signal } = new AbortController();
+  for (const form of ['plain', 'deflated'] as const) {
+    const job = { selection, snapshot, first: 0, last: Infinity, isUrgent: false, form, signal };
+    const expected = await linesOf(evaluator, job);
+    expect(expected.length).toBeGreaterThan(0);
+    const hitCount = answers.hitCount;
+    for (let i = 0; i < 3; i++) expect(await linesOf(cached, job)).toBe(expected);
+    expect(answers.hitCount - hitCount).toBe(snapshot.segments.length);
+  }
+});
+
+async function linesOf(from: BlockEvaluator, job: EvaluationJob): Promise<string> {
+  let text = '';
+  for await (const { piece } of from.evaluate(job)) {
+    if (piece === null) continue;
+    text += Buffer.concat(piece.parts).toString();
+    piece.release();
+  }
+  return text;
 }
 
 test('behavior: inactive readers give way to others and continue where they stopped', async () => {

@@ -7,10 +7,11 @@ import { isStillOnChain } from '../chain/find-blocks.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
+import { batchBytesMax } from './block-collector.ts';
 import type { EvaluatedBlocks } from './block-evaluator.ts';
 import { tipOf } from './decide-start.ts';
 import { LinePiece } from './line-piece.ts';
-import { batchBytesMax, type SharedEvaluations } from './shared-evaluations.ts';
+import type { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 /** The position of a stream that waits at the head. */

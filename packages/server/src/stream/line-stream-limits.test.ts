@@ -1,6 +1,6 @@
 /** Where a response ends and how its lines are divided, at the exact limits. */
 import { afterEach, expect, test } from 'vitest';
-import { batchBytesMax } from './shared-evaluations.ts';
+import { batchBytesMax } from './block-collector.ts';
 import { makeHash } from './testing/make-block.ts';
 import { settle } from './testing/manual-clock.ts';
 import { MemoryDataset } from './testing/memory-dataset.ts';

@@ -2,12 +2,13 @@
 import { beforeEach, expect, test } from 'vitest';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
 import type { BlockRef } from '../ledger/block.ts';
+import { batchBytesMax } from './block-collector.ts';
 import type { EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import type { StreamRange } from './decide-start.ts';
 import type { Followers, WaitOptions } from './followers.ts';
 import { LinePiece } from './line-piece.ts';
 import { LineStream, type StreamModules } from './line-stream.ts';
-import { batchBytesMax, type SharedEvaluations } from './shared-evaluations.ts';
+import type { SharedEvaluations } from './shared-evaluations.ts';
 import { STREAM_LIMITS } from './stream-limits.ts';
 import { ManualClock } from './testing/manual-clock.ts';
 import { MemoryDataset } from './testing/memory-dataset.ts';

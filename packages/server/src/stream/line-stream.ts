@@ -15,12 +15,13 @@ import { isStillOnChain } from '../chain/find-blocks.ts';
 import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';
 import type { TextForm } from '../engine/threads/engine-messages.ts';
 import type { Selection } from '../query/query.ts';
+import { batchBytesMax } from './block-collector.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
 import { type StreamRange, tipOf } from './decide-start.ts';
 import type { Followers } from './followers.ts';
 import type { HeadNews, HeadPlace } from './head-groups.ts';
 import { LinePiece } from './line-piece.ts';
-import { batchBytesMax, type SharedEvaluations } from './shared-evaluations.ts';
+import type { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 export type StreamEnd = 'complete' | 'fork' | 'time' | 'quiet' | 'closing' | 'trimmed' | 'fault';

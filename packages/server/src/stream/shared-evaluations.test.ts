@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
+import { batchBytesMax } from './block-collector.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import { LinePiece } from './line-piece.ts';
-import { batchBytesMax, nextSharedJob, SharedEvaluations } from './shared-evaluations.ts';
+import { nextSharedJob, SharedEvaluations } from './shared-evaluations.ts';
 
 const selection = parseTestQuery({ fromBlock: 0 });
 const asked = { selection, isDeflated: false };

@@ -5,9 +5,9 @@ import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-bl
 import type { TextForm } from '../engine/threads/engine-messages.ts';
 import type { Selection } from '../query/query.ts';
 import { queryKey } from '../query/query-key.ts';
+import { BlockCollector } from './block-collector.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
 import { selectsFinalizedHead } from './finalized-head-evaluator.ts';
-import { LinePiece } from './line-piece.ts';
 
 export interface SharedJob {
   readonly selection: Selection;
@@ -22,8 +22,6 @@ export interface SharedJob {
 
 /** The number of slots that are evaluated together. */
 const batchSlotCount = 16;
-/** Lines of consecutive blocks are joined up to this size, because a piece is compressed once and written once per response. */
-export const batchBytesMax = 1 << 18;
 
 /**
  * Returns the first part of a short range that ends at the head. Near the head it is one block, so that streams at different
@@ -173,19 +171,12 @@ export class SharedEvaluations {
     const signal = new AbortController().signal;
     const form: TextForm = job.isDeflated ? 'deflated' : 'plain';
     const urgent = { ...job, form, isUrgent: true, signal };
-    const evaluated: EvaluatedBlocks[] = [];
-    let batch: Batch | undefined;
+    const collector = new BlockCollector();
     try {
-      for await (const blocks of this.#evaluator.evaluate(urgent)) {
-        if (batch !== undefined && joinTo(batch, blocks)) continue;
-        if (batch !== undefined) evaluated.push(keep(batch));
-        batch = { last: blocks, pieces: piecesOf(blocks) };
-      }
-      if (batch !== undefined) evaluated.push(keep(batch));
-      batch = undefined;
-      return evaluated;
+      for await (const blocks of this.#evaluator.evaluate(urgent)) collector.add(blocks);
+      return collector.finish();
     } finally {
-      for (const piece of batch?.pieces ?? []) piece.release();
+      collector.discard();
     }
   }
 
@@ -206,29 +197,4 @@ export class SharedEvaluations {
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
   }
-}
-
-/** Consecutive blocks whose lines are joined. */
-interface Batch {
-  last: EvaluatedBlocks;
-  pieces: readonly LinePiece[];
-}
-
-/** Joins consecutive blocks, unless the text would be too long. */
-function joinTo(batch: Batch, after: EvaluatedBlocks): boolean {
-  const pieces = [...batch.pieces, ...piecesOf(after)];
-  const byteLength = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
-  if (pieces.length > 1 && byteLength > batchBytesMax) return false;
-  batch.last = after;
-  batch.pieces = pieces;
-  return true;
-}
-
-function piecesOf({ piece }: EvaluatedBlocks): readonly LinePiece[] {
-  return piece === null ? [] : [piece];
-}
-
-/** Copies the lines, so that the memory of the engine can be released. */
-function keep({ last, pieces }: Batch): EvaluatedBlocks {
-  return { ...last, piece: pieces.length === 0 ? null : LinePiece.keep(pieces) };
 }

@@ -16,7 +16,7 @@ export interface WarmUpDataset {
 }
 
 /** The queries of the warm-up may take this long together. */
-const workMsMax = 1_500;
+const workMsMax = 4_000;
 /** The warm-up pauses while clients have queries, and ends this long after its start. */
 const warmUpMsMax = 30_000;
 const pauseMs = 100;
@@ -50,10 +50,12 @@ const fields = {
     postAmount: true,
   },
   log: { transactionIndex: true, logIndex: true, programId: true, kind: true, message: true },
+  balance: { transactionIndex: true, account: true, pre: true, post: true },
 };
 
-/** A program that every ledger of this kind has. */
+/** A program and a mint that every ledger of this kind has. */
 const programId = ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'];
+const postMint = ['So11111111111111111111111111111111111111112'];
 const related = { transaction: true, innerInstructions: true };
 
 const queries = [
@@ -61,9 +63,17 @@ const queries = [
   {
     fields,
     instructions: [
-      { programId, d1: ['0x09'], ...related, transactionTokenBalances: true, logs: true },
+      {
+        programId,
+        d1: ['0x09'],
+        ...related,
+        transactionTokenBalances: true,
+        transactionBalances: true,
+        logs: true,
+      },
     ],
   },
+  { fields, tokenBalances: [{ postMint, transaction: true }] },
   { fields, includeAllBlocks: true },
 ];
 

@@ -330,7 +330,7 @@ export const configSchema = Type.Object({
       default: ENGINE_LIMITS.cacheBytesMax,
       defaultText: 'a 32nd of the memory, from 64 MiB to 1 GiB',
       description:
-        'the maximum size of the cache of indexes, dictionaries and keys, over all threads',
+        'the maximum size of the cache over all threads: three quarters for indexes, dictionaries and keys, one quarter for answers',
     }),
   }),
   limits,

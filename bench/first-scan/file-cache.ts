@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 
 const script = `import os, sys
 for path in sys.argv[1:]:
@@ -7,6 +7,18 @@ for path in sys.argv[1:]:
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(file)`;
+
+const readBytes = 1 << 20;
+
+/** Reads files, because some systems remove files from the page cache that were not used for seconds. */
+export function loadFileCache(paths: readonly string[]): void {
+  const buffer = Buffer.alloc(readBytes);
+  for (const path of paths) {
+    const file = openSync(path, 'r');
+    while (readSync(file, buffer) > 0);
+    closeSync(file);
+  }
+}
 
 /** Removes files from the system's page cache. Returns false if that is impossible. */
 export function dropFileCache(paths: readonly string[]): boolean {

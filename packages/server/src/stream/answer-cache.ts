@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache';
+import type { EvaluatedBlocks } from './block-evaluator.ts';
+
+/** The accounted size of a piece in addition to its lines. */
+const pieceBytes = 1024;
+
+/** The number of remembered requests; a power of two. The oldest are overwritten. */
+const askedCountMax = 1 << 16;
+
+/**
+ * The answers of queries over whole sealed segments, shared by all datasets. A sealed segment never changes, so an answer stays valid until
+ * it is evicted. Most queries read history once, so an answer is kept only when it is requested for the second time.
+ */
+export class AnswerCache {
+  readonly #answers: LRUCache<string, readonly EvaluatedBlocks[]>;
+  /** Hashes of requested keys. Different keys with the same hash only cause an answer to be kept early. */
+  readonly #asked = new Int32Array(askedCountMax);
+  #hitCount = 0;
+  #missCount = 0;
+
+  constructor({ bytesMax }: { readonly bytesMax: number }) {
+    this.#answers = new LRUCache({ maxSize: bytesMax, sizeCalculation: sizeOf });
+  }
+
+  /** The number of answers that were found. */
+  get hitCount(): number {
+    return this.#hitCount;
+  }
+
+  /** The number of answers that were requested but not found. */
+  get missCount(): number {
+    return this.#missCount;
+  }
+
+  /** The accounted size of all answers. */
+  get bytes(): number {
+    return this.#answers.calculatedSize;
+  }
+
+  get(key: string): readonly EvaluatedBlocks[] | undefined {
+    const answer = this.#answers.get(key);
+    if (answer !== undefined) this.#hitCount++;
+    return answer;
+  }
+
+  /** Returns whether a key without an answer was requested before, and remembers the request. */
+  wasAsked(key: string): boolean {
+    this.#missCount++;
+    const hash = hashOf(key);
+    const place = hash & (askedCountMax - 1);
+    const wasAsked = this.#asked[place] === hash;
+    this.#asked[place] = hash;
+    return wasAsked;
+  }
+
+  /** Keeps an answer whose pieces have memory of their own. An answer larger than the cache is not kept. */
+  keep(key: string, answer: readonly EvaluatedBlocks[]): void {
+    this.#answers.set(key, answer);
+  }
+}
+
+function sizeOf(answer: readonly EvaluatedBlocks[]): number {
+  return answer.reduce((sum, { piece }) => sum + pieceBytes + (piece?.byteLength ?? 0), pieceBytes);
+}
+
+/** FNV-1a. Zero marks an unused place, so no key has that hash. */
+function hashOf(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+  return hash === 0 ? 1 : hash;
+}
