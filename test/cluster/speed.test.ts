@@ -20,6 +20,7 @@ import { type S3Server, useS3 } from './services/start-s3.ts';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-speed-'));
 const data = join(folder, 'data');
 /** More than the newest 256 slots, which are evaluated block by block for all followers together. */
+const startSlot = 300;
 const blockCount = Number(process.env['SPEED_BLOCKS'] ?? 300);
 const transactions = Number(process.env['SPEED_TRANSACTIONS'] ?? 80);
 /** The rounds of a warm query: at least the first number, then until the second or the time is reached. The fastest are compared. */
@@ -62,7 +63,7 @@ beforeAll(async () => {
   proxy = await startFaultProxy(s3.port);
   const blocks = join(folder, 'blocks.jsonl');
   const size = ['--blocks', String(blockCount), '--transactions', String(transactions)];
-  await run('simulate', '--seed', '3', '--start-slot', '300', ...size, '--out', blocks);
+  await run('simulate', '--seed', '3', '--start-slot', String(startSlot), ...size, '--out', blocks);
   await run('import', '--data', data, '--dataset', 'ledger', blocks);
   const { bucket, accessKeyId, secretAccessKey } = s3;
   const store = { kind: 's3', bucket, endpoint: proxy.url, accessKeyId, secretAccessKey };
@@ -94,7 +95,7 @@ async function ask(service: ServiceProcess, query: object): Promise<{ text: stri
   const response = await fetch(`${service.url}/datasets/ledger/stream`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ fromBlock: 300, toBlock: 1_000_000, ...query }),
+    body: JSON.stringify({ fromBlock: startSlot, toBlock: 1_000_000, ...query }),
   });
   return { text: await response.text(), ms: performance.now() - startMs };
 }
@@ -134,7 +135,8 @@ async function measureWarm(query: object): Promise<WarmTimes> {
       return { localMs, remoteMs, roundCount: round, cpuShare };
     }
     for (const service of round % 2 === 0 ? [local, remote] : [remote, local]) {
-      const { ms } = await ask(service, query);
+      // The answer of a whole segment would be cached after two rounds.
+      const { ms } = await ask(service, { ...query, fromBlock: startSlot + 10 });
       fastest.set(service, Math.min(fastest.get(service) ?? ms, ms));
     }
   }
