@@ -19,8 +19,8 @@ import { type S3Server, useS3 } from './services/start-s3.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-speed-'));
 const data = join(folder, 'data');
-/** More than the newest 256 slots, which are evaluated block by block for all followers together. */
 const startSlot = 300;
+/** More than the newest 256 slots, which are evaluated block by block for all followers together. */
 const blockCount = Number(process.env['SPEED_BLOCKS'] ?? 300);
 const transactions = Number(process.env['SPEED_TRANSACTIONS'] ?? 80);
 /** The rounds of a warm query: at least the first number, then until the second or the time is reached. The fastest are compared. */
@@ -33,6 +33,8 @@ const roundsMsMax = Number(process.env['SPEED_MS'] ?? 3_000);
  */
 const warmShareMax = 1.25;
 const moreRoundsMsMax = 30_000;
+/** A part of a segment, because the answer of a whole one would be cached; a short one, so that there are many rounds. */
+const warmRange = { fromBlock: startSlot + 10, toBlock: startSlot + 70 };
 /** The delay of every answer of the store in cold queries. */
 const delayMs = 50;
 let s3: S3Server;
@@ -135,8 +137,7 @@ async function measureWarm(query: object): Promise<WarmTimes> {
       return { localMs, remoteMs, roundCount: round, cpuShare };
     }
     for (const service of round % 2 === 0 ? [local, remote] : [remote, local]) {
-      // The answer of a whole segment would be cached after two rounds.
-      const { ms } = await ask(service, { ...query, fromBlock: startSlot + 10 });
+      const { ms } = await ask(service, { ...query, ...warmRange });
       fastest.set(service, Math.min(fastest.get(service) ?? ms, ms));
     }
   }
