@@ -1,135 +1,119 @@
 /** Checks the laws of the simulated ledger on the records of its blocks, independently of the code that generates them. */
-import type { Balance, Block, TokenBalance } from '../../packages/server/src/ledger/block.ts';
-import { dataOf, groupByTransaction, TokenIndexer, WRAPPED } from './token-indexer.ts';
+import type { Block } from '../../packages/server/src/ledger/block.ts';
+import { EventChecker } from './check-events.ts';
+import { Journal, Kept } from './journal.ts';
+import { TokenIndexer } from './token-indexer.ts';
+import {
+  splitBlock,
+  TOKEN_RENT,
+  TRANSFER,
+  TRANSFER_CHECKED,
+  type TransactionRecords,
+  WRAPPED,
+} from './transaction-records.ts';
 
-const AMM = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
-const SWAP_EVENT = 'QMbN6CYIceI=';
-/** The first byte of the data of the token programs' instructions. */
-const TRANSFER = 3;
-const TRANSFER_CHECKED = 12;
-const EVENT_CALL = 'e445a52e51cb9a1d';
-/** The events of the order book and of the launchpad, which are calls of the program to itself: the positions of their token amounts. */
-const AMOUNTS_OF_EVENTS: ReadonlyMap<string, readonly number[]> = new Map([
-  ['0d5929e469b22d70', [80, 88]],
-  ['bddb7fd34ee661ee', [120]],
-]);
+const BROKEN_COUNT_MAX = 20;
+/** A transaction names the hash of one of the last blocks before it, as on a real ledger. */
+const RECENT_BLOCKS = 150;
+/** All mints are summed up after every block whose slot is a multiple of this. */
+const SUPPLY_SLOTS = 64;
 
 /** Reads the blocks of one branch in order and lists violations of the laws. */
 export class LawChecker {
-  readonly tokens = new TokenIndexer();
+  readonly #journal = new Journal();
+  readonly tokens = new TokenIndexer(this.#journal);
+  readonly events = new EventChecker(this.#journal, (place, text) => this.#break(place, text));
   readonly broken: string[] = [];
   /** The last known balance of every account. */
-  readonly #lamports = new Map<string, bigint>();
-  readonly #undo: { slot: number; lamports: Map<string, bigint | undefined> }[] = [];
-  swapCount = 0;
-  tradeCount = 0;
-  checkedTransferCount = 0;
-  transactionCount = 0;
-  failedCount = 0;
+  readonly #lamports = new Kept<bigint>(this.#journal);
+  /** The number of every block on the branch, by its hash. */
+  readonly #blockNumbers = new Kept<number>(this.#journal);
+  /** The address at every place of a lookup table that a transaction has loaded. */
+  readonly #loaded = new Map<string, string>();
+  readonly counts = { transactions: 0, failed: 0, checkedTransfers: 0, loaded: 0, wrapped: 0 };
 
   apply(block: Block): void {
-    const { number } = block.header;
-    const replaced = new Map<string, bigint | undefined>();
-    this.#undo.push({ slot: number, lamports: replaced });
-    const see = (account: string, lamports: bigint): void => {
-      if (!replaced.has(account)) replaced.set(account, this.#lamports.get(account));
-      this.#lamports.set(account, lamports);
-    };
+    const slot = block.header.number;
+    this.#journal.begin(slot);
     // Vote accounts are paid before the transactions, leaders and stakes after them.
-    for (const reward of block.rewards) {
-      if (reward.rewardType === 'Voting') this.#pay(reward, number, see);
-    }
-    this.#checkTransactions(block, see);
-    for (const reward of block.rewards) {
-      if (reward.rewardType !== 'Voting') this.#pay(reward, number, see);
-    }
-    this.tokens.apply(block);
-    for (const text of this.tokens.listNewDifferences()) this.#break(number, text);
-    for (const text of this.tokens.jumps) this.#break(number, text);
+    for (const reward of block.rewards) if (reward.rewardType === 'Voting') this.#pay(reward, slot);
+    const transactions = splitBlock(block);
+    for (const records of transactions) this.#checkTransaction(records);
+    this.#checkRecent(block);
+    for (const reward of block.rewards) if (reward.rewardType !== 'Voting') this.#pay(reward, slot);
+    this.#checkLeader(block);
+    for (const text of this.tokens.apply(transactions)) this.#break(slot, text);
+    if (slot % SUPPLY_SLOTS === 0) this.checkSums(slot);
+  }
+
+  /** Compares all accounts, not only those of the last block. */
+  checkSums(place: string | number): void {
+    for (const text of this.tokens.listDifferences()) this.#break(place, text);
+    for (const text of this.tokens.listSupplyDifferences()) this.#break(place, text);
   }
 
   rollBackTo(slot: number): void {
-    while ((this.#undo.at(-1)?.slot ?? -1) > slot) {
-      const { lamports } = this.#undo.pop() as { lamports: Map<string, bigint | undefined> };
-      for (const [account, before] of lamports) {
-        if (before === undefined) this.#lamports.delete(account);
-        else this.#lamports.set(account, before);
-      }
-    }
-    this.tokens.rollBackTo(slot);
+    this.#journal.rollBackTo(slot);
   }
 
-  #pay(
-    reward: Block['rewards'][number],
-    slot: number,
-    see: (account: string, lamports: bigint) => void,
-  ): void {
-    const before = this.#lamports.get(reward.pubKey);
-    if (before !== undefined && before + reward.lamports !== reward.postBalance) {
-      this.#break(slot, `reward of ${reward.pubKey}: ${before} + ${reward.lamports}`);
+  #pay({ pubKey, lamports, postBalance }: Block['rewards'][number], slot: number): void {
+    const before = this.#lamports.get(pubKey);
+    if (before !== undefined && before + lamports !== postBalance) {
+      this.#break(slot, `reward of ${pubKey}: ${before} + ${lamports} is not ${postBalance}`);
     }
-    see(reward.pubKey, reward.postBalance);
+    this.#lamports.set(pubKey, postBalance);
   }
 
-  #checkTransactions(block: Block, see: (account: string, lamports: bigint) => void): void {
-    const slot = block.header.number;
-    const balances = groupByTransaction(block.balances);
-    const holdings = groupByTransaction(block.tokenBalances);
-    const instructions = groupByTransaction(block.instructions);
-    const logs = groupByTransaction(block.logs);
-    for (const transaction of block.transactions) {
-      const { transactionIndex: index, fee, err } = transaction;
-      this.transactionCount++;
-      const place = `${slot}/${index}`;
-      const changes = balances.get(index) ?? [];
-      this.#checkLamports(place, changes, fee as bigint, see);
-      const held = holdings.get(index) ?? [];
-      if (err !== null)
-        this.#checkFailed(place, changes, held, transaction.accountKeys[0] as string);
-      const { writable, readonly } = transaction.loadedAddresses;
-      const keys = new Set<string>([...transaction.accountKeys, ...writable, ...readonly]);
-      for (const { accounts, programId } of instructions.get(index) ?? []) {
-        if (![...accounts, programId].every((key) => keys.has(key))) {
-          this.#break(place, 'an instruction names an address that is not in the transaction');
-        }
-      }
-      if (err === null) {
-        const events = (logs.get(index) ?? []).filter(
-          (row) => row.kind === 'data' && row.programId === AMM,
-        );
-        this.#checkSwaps(place, instructions.get(index) ?? [], events);
-        this.#checkTrades(place, instructions.get(index) ?? []);
-        this.#checkSupply(place, instructions.get(index) ?? [], held);
-        this.#checkMints(place, instructions.get(index) ?? [], held);
-      }
+  /** The leader of a block gets half of its fees; the rest is burnt. */
+  #checkLeader({ header, transactions, rewards }: Block): void {
+    const fees = transactions.reduce((sum, { fee }) => sum + (fee ?? 0n), 0n);
+    const paid = rewards.filter(({ rewardType }) => rewardType === 'Fee');
+    if (paid.length !== 1 || paid[0]?.lamports !== fees / 2n)
+      this.#break(header.number, `the leader got ${paid.map((row) => row.lamports)} of ${fees}`);
+  }
+
+  /** Every transaction names the hash of a block that came shortly before it on its branch. */
+  #checkRecent({ header, transactions }: Block): void {
+    const number = (this.#blockNumbers.get(header.parentHash ?? '') ?? -1) + 1;
+    this.#blockNumbers.set(header.hash, number);
+    for (const { recentBlockhash, transactionIndex } of transactions) {
+      const age = number - (this.#blockNumbers.get(recentBlockhash) ?? -Infinity);
+      // The hashes of the blocks before the first one are unknown.
+      if (number > RECENT_BLOCKS && !(age >= 1 && age <= RECENT_BLOCKS))
+        this.#break(`${header.number}/${transactionIndex}`, `${recentBlockhash} is not recent`);
     }
   }
 
-  #checkLamports(
-    place: string,
-    changes: readonly Balance[],
-    fee: bigint,
-    see: (account: string, lamports: bigint) => void,
-  ): void {
+  #checkTransaction(records: TransactionRecords): void {
+    this.counts.transactions++;
+    this.#checkLamports(records);
+    this.#checkAddresses(records);
+    this.#checkWritable(records);
+    if (records.transaction.err !== null) {
+      this.#checkFailed(records);
+      return;
+    }
+    this.#checkMints(records);
+    this.#checkWrapped(records);
+    this.events.check(records);
+  }
+
+  #checkLamports({ place, balances, transaction }: TransactionRecords): void {
     let sum = 0n;
-    for (const { account, pre, post } of changes) {
+    for (const { account, pre, post } of balances) {
       sum += pre - post;
       const last = this.#lamports.get(account);
       if (last !== undefined && last !== pre)
         this.#break(place, `${account}: pre ${pre}, last ${last}`);
-      see(account, post);
+      this.#lamports.set(account, post);
     }
-    if (sum !== fee) this.#break(place, `the lamports decreased by ${sum}, the fee is ${fee}`);
+    if (sum !== transaction.fee)
+      this.#break(place, `the lamports decreased by ${sum}, the fee is ${transaction.fee}`);
   }
 
-  #checkFailed(
-    place: string,
-    changes: readonly Balance[],
-    held: readonly TokenBalance[],
-    payer: string,
-  ): void {
-    this.failedCount++;
-    if (changes.length !== 1 || changes[0]?.account !== payer) {
+  #checkFailed({ place, balances, held, transaction }: TransactionRecords): void {
+    this.counts.failed++;
+    if (balances.length !== 1 || balances[0]?.account !== transaction.accountKeys[0]) {
       this.#break(place, 'a failed transaction changed more than its fee');
     }
     for (const row of held) {
@@ -138,90 +122,95 @@ export class LawChecker {
     }
   }
 
-  /** The amounts in the event of every swap must equal those of its transfers. */
-  #checkSwaps(place: string, instructions: Block['instructions'], events: Block['logs']): void {
-    for (const event of events) {
-      const bytes = Buffer.from(event.message, 'base64');
-      if (bytes.subarray(0, 8).toString('base64') !== SWAP_EVENT) continue;
-      this.swapCount++;
-      const address = event.instructionAddress;
-      const amounts = instructions
-        .filter((row) => {
-          const parent = row.instructionAddress.slice(0, -1);
-          return parent.length === address.length && parent.every((at, i) => at === address[i]);
-        })
-        .map((row) => dataOf(row).readBigUInt64LE(1));
-      const said = [bytes.readBigUInt64LE(72), bytes.readBigUInt64LE(80)];
-      if (amounts.join() !== said.join()) this.#break(place, `swap of ${said}, moved ${amounts}`);
-    }
-  }
-
-  /** The token amounts in the event of every trade must equal those of the transfers of its instruction. */
-  #checkTrades(place: string, instructions: Block['instructions']): void {
-    for (const event of instructions) {
-      const data = dataOf(event);
-      if (data.subarray(0, 8).toString('hex') !== EVENT_CALL) continue;
-      const positions = AMOUNTS_OF_EVENTS.get(data.subarray(8, 16).toString('hex'));
-      if (positions === undefined) continue;
-      this.tradeCount++;
-      const parent = event.instructionAddress.slice(0, -1).join();
-      const moved = instructions
-        .filter(({ programId }) => programId.startsWith('Token'))
-        .filter((row) => row.instructionAddress.slice(0, -1).join() === parent)
-        .map((row) => dataOf(row).readBigUInt64LE(1));
-      const said = positions.map((at) => data.readBigUInt64LE(at));
-      if (moved.sort().join() !== said.sort().join()) {
-        this.#break(place, `trade of ${said}, moved ${moved}`);
+  /**
+   * Every address that an instruction names, also one of a call, is a key of the transaction or loaded from a lookup table, once. Programs
+   * of top-level instructions are keys. A place in a table has the same address in every transaction.
+   */
+  #checkAddresses({ place, transaction, calls }: TransactionRecords): void {
+    const { accountKeys, loadedAddresses, addressTableLookups } = transaction;
+    const keys = [...accountKeys, ...loadedAddresses.writable, ...loadedAddresses.readonly];
+    const known = new Set<string>(keys);
+    if (known.size !== keys.length) this.#break(place, 'an address is in the transaction twice');
+    for (const { row, parentPath } of calls) {
+      if (![...row.accounts, row.programId].every((key) => known.has(key))) {
+        this.#break(place, 'an instruction names an address that is not in the transaction');
       }
+      if (parentPath === '' && !accountKeys.includes(row.programId))
+        this.#break(place, 'a top-level program is loaded from a table');
+    }
+    for (const [kind, indexes] of [
+      ['writable', 'writableIndexes'],
+      ['readonly', 'readonlyIndexes'],
+    ] as const) {
+      const addresses = loadedAddresses[kind];
+      const places = addressTableLookups.flatMap((lookup) =>
+        lookup[indexes].map((index) => `${lookup.accountKey}/${index}`),
+      );
+      if (places.length !== addresses.length)
+        this.#break(
+          place,
+          `${addresses.length} ${kind} addresses are loaded from ${places.length}`,
+        );
+      addresses.forEach((address, i) => {
+        const at = places[i] ?? '';
+        this.counts.loaded++;
+        if ((this.#loaded.get(at) ?? address) !== address)
+          this.#break(place, `${at} was ${this.#loaded.get(at)} and is ${address}`);
+        this.#loaded.set(at, address);
+      });
     }
   }
 
-  /** The sum of the changes of a mint's accounts must equal the minted minus the burnt amount. */
-  #checkSupply(
-    place: string,
-    instructions: Block['instructions'],
-    held: readonly TokenBalance[],
-  ): void {
-    const changes = new Map<string, bigint>();
-    const add = (mint: string, change: bigint): void => {
-      changes.set(mint, (changes.get(mint) ?? 0n) + change);
-    };
-    for (const row of held) {
-      const mint = (row.preMint ?? row.postMint) as string;
-      if (mint !== WRAPPED) add(mint, (row.postAmount ?? 0n) - (row.preAmount ?? 0n));
-    }
-    for (const row of instructions) {
-      if (!row.programId.startsWith('Token')) continue;
-      const data = dataOf(row);
-      if (data[0] === 7) add(row.accounts[0] as string, -data.readBigUInt64LE(1));
-      if (data[0] === 8) add(row.accounts[1] as string, data.readBigUInt64LE(1));
-    }
-    for (const [mint, change] of changes) {
-      if (change !== 0n) this.#break(place, `the supply of ${mint} is off by ${change}`);
+  /** A transaction changes only accounts that it names as writable. The first keys sign; the last keys of both groups are read-only. */
+  #checkWritable({ place, transaction, balances, held }: TransactionRecords): void {
+    const { accountKeys, loadedAddresses, numRequiredSignatures: signedEnd } = transaction;
+    const signedWritableEnd = signedEnd - transaction.numReadonlySignedAccounts;
+    const writableEnd = accountKeys.length - transaction.numReadonlyUnsignedAccounts;
+    const own = [
+      ...accountKeys.slice(0, signedWritableEnd),
+      ...accountKeys.slice(signedEnd, writableEnd),
+    ];
+    const writable = new Set<string>([...own, ...loadedAddresses.writable]);
+    const changed = held.filter(({ preAmount, postAmount }) => preAmount !== postAmount);
+    for (const { account } of [...balances, ...changed]) {
+      if (!writable.has(account)) this.#break(place, `${account} changed, but is not writable`);
     }
   }
 
-  /** Both accounts of a transfer must hold the same mint, and a checked transfer must name it. Accounts without tokens have no row. */
-  #checkMints(
-    place: string,
-    instructions: Block['instructions'],
-    held: readonly TokenBalance[],
-  ): void {
-    const mints = new Map(held.map((row) => [row.account, row.postMint ?? row.preMint]));
-    for (const { programId, accounts, ...row } of instructions) {
-      const kind = programId.startsWith('Token') ? dataOf(row)[0] : undefined;
+  /** Both accounts of a transfer must hold the same mint. A checked transfer must name it and its decimals. Accounts without tokens have no row. */
+  #checkMints({ place, calls, held }: TransactionRecords): void {
+    const mints = new Map(
+      held.map((row) => {
+        const mint = row.postMint ?? row.preMint;
+        return [row.account, `${mint} with ${row.postDecimals ?? row.preDecimals} decimals`];
+      }),
+    );
+    for (const { isToken, data, row } of calls) {
+      const kind = isToken ? data[0] : undefined;
       if (kind !== TRANSFER && kind !== TRANSFER_CHECKED) continue;
       const isChecked = kind === TRANSFER_CHECKED;
-      const ends = [accounts[0], accounts[isChecked ? 2 : 1]];
+      const [from, second, third] = row.accounts;
+      const ends = [from, isChecked ? third : second];
       const found = ends.flatMap((account) => (account && mints.get(account)) ?? []);
-      const named = isChecked ? [accounts[1]] : [];
-      if (isChecked && found.length > 0) this.checkedTransferCount++;
-      if (new Set<unknown>([...named, ...found]).size > 1)
+      const named = isChecked ? [`${second} with ${data[9]} decimals`] : [];
+      if (isChecked && found.length > 0) this.counts.checkedTransfers++;
+      if (new Set([...named, ...found]).size > 1)
         this.#break(place, `a transfer of ${named}, its accounts hold ${found}`);
     }
   }
 
+  /** The amount of an account of the wrapped coin is its lamports beyond the rent. */
+  #checkWrapped({ place, held }: TransactionRecords): void {
+    for (const { account, postMint, postAmount } of held) {
+      const lamports = this.#lamports.get(account);
+      if (postMint !== WRAPPED || postAmount === null || lamports === undefined) continue;
+      this.counts.wrapped++;
+      if (lamports !== postAmount + TOKEN_RENT)
+        this.#break(place, `${account} has ${postAmount} wrapped coins and ${lamports} lamports`);
+    }
+  }
+
   #break(place: string | number, text: string): void {
-    if (this.broken.length < 20) this.broken.push(`${place}: ${text}`);
+    if (this.broken.length < BROKEN_COUNT_MAX) this.broken.push(`${place}: ${text}`);
   }
 }

@@ -3,189 +3,159 @@
  * token balances alone. It knows the token programs, not the simulator. The first known amount of an account is the one before the
  * first transaction that names it, as for any indexer that starts in the middle of a ledger.
  */
-import assert from 'node:assert/strict';
-import { decodeBase58 } from '../../packages/server/src/base/base58.ts';
-import type { Block, Instruction, TokenBalance } from '../../packages/server/src/ledger/block.ts';
+import type { TokenBalance } from '../../packages/server/src/ledger/block.ts';
+import { type Journal, Kept } from './journal.ts';
+import {
+  type Call,
+  MINT_TO,
+  TOKEN_RENT,
+  TRANSFER,
+  TRANSFER_CHECKED,
+  type TransactionRecords,
+  WRAPPED,
+} from './transaction-records.ts';
 
-const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
-const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
-export const WRAPPED = 'So11111111111111111111111111111111111111112';
 const SYSTEM = '11111111111111111111111111111111';
-/** The lamports of an account of the wrapped coin that are not part of its amount. */
-const TOKEN_RENT = 2_039_280n;
+const INITIALIZE_ACCOUNT = 1;
+const BURN = 8;
+const CLOSE_ACCOUNT = 9;
+const SYNC_NATIVE = 17;
+const INITIALIZE_ACCOUNT_3 = 18;
 
-export function dataOf({ data }: Pick<Instruction, 'data'>): Buffer {
-  const bytes = decodeBase58(data);
-  assert(bytes !== undefined, 'data is base58');
-  return Buffer.from(bytes);
-}
-
-export function groupByTransaction<Row extends { readonly transactionIndex: number }>(
-  rows: readonly Row[],
-): Map<number, Row[]> {
-  const groups = new Map<number, Row[]>();
-  for (const row of rows) {
-    const group = groups.get(row.transactionIndex);
-    if (group === undefined) groups.set(row.transactionIndex, [row]);
-    else group.push(row);
-  }
-  return groups;
-}
-
-/** Restores a value that indexing a block has replaced. Called when the block is orphaned. */
-type Undo = () => void;
-
-class Ledger {
-  readonly #values = new Map<string, bigint>();
-  undo: Undo[] = [];
-  readonly touched = new Set<string>();
-
-  get(account: string): bigint | undefined {
-    return this.#values.get(account);
-  }
-
-  set(account: string, amount: bigint | undefined): void {
-    const before = this.#values.get(account);
-    this.touched.add(account);
-    this.undo.push(() => this.#put(account, before));
-    this.#put(account, amount);
-  }
-
-  entries(): IterableIterator<[string, bigint]> {
-    return this.#values.entries();
-  }
-
-  #put(account: string, amount: bigint | undefined): void {
-    if (amount === undefined) this.#values.delete(account);
-    else this.#values.set(account, amount);
-  }
-}
+/** The amount of a token account; null after it was closed. */
+type Amount = bigint | null;
 
 export class TokenIndexer {
-  /** Amounts of open accounts, by instructions and by token balances. */
-  readonly byInstructions = new Ledger();
-  readonly byBalances = new Ledger();
-  /** Tokens minted less those burnt, by mint. */
-  readonly minted = new Ledger();
-  /** Accounts whose amount before a transaction differed from the amount after the previous one. `apply` adds them. */
-  readonly jumps: string[] = [];
+  readonly #byInstructions: Kept<Amount>;
+  readonly #byBalances: Kept<Amount>;
+  readonly #mints: Kept<string>;
+  /** By mint: the first known amounts of its accounts, plus the minted and minus the burnt amounts. */
+  readonly #supplies: Kept<bigint>;
   /** Lamports that were sent to accounts of the wrapped coin and are not yet part of their amount. */
-  readonly #sent = new Ledger();
-  #touched: ReadonlySet<string> = new Set();
-  readonly #blocks: { slot: number; undo: Undo[] }[] = [];
+  readonly #sent: Kept<bigint>;
+  /** The accounts that the current block changed. */
+  readonly #touched = new Set<string>();
+  #differences: string[] = [];
 
-  /** Indexes the block after the last one. */
-  apply(block: Block): void {
-    const instructions = groupByTransaction(block.instructions);
-    const balances = groupByTransaction(block.tokenBalances);
-    for (const { transactionIndex, err } of block.transactions) {
-      const rows = balances.get(transactionIndex) ?? [];
-      for (const row of rows) this.#checkPreAmount(row);
-      if (err === null) {
-        for (const row of instructions.get(transactionIndex) ?? []) this.#execute(row);
-      }
-      for (const row of rows) this.byBalances.set(row.account, row.postAmount ?? undefined);
-    }
-    this.#touched = new Set([...this.byInstructions.touched, ...this.byBalances.touched]);
-    this.byInstructions.touched.clear();
-    this.byBalances.touched.clear();
-    const ledgers = [this.byInstructions, this.byBalances, this.minted, this.#sent];
-    const undo = ledgers.flatMap((ledger) => ledger.undo);
-    for (const ledger of ledgers) ledger.undo = [];
-    this.#blocks.push({ slot: block.header.number, undo });
+  constructor(journal: Journal) {
+    this.#byInstructions = new Kept(journal);
+    this.#byBalances = new Kept(journal);
+    this.#mints = new Kept(journal);
+    this.#supplies = new Kept(journal);
+    this.#sent = new Kept(journal);
   }
 
-  /** Undoes all blocks above a slot, after a fork. */
-  rollBackTo(slot: number): void {
-    while ((this.#blocks.at(-1)?.slot ?? -1) > slot) {
-      const { undo } = this.#blocks.pop() as { undo: Undo[] };
-      for (const put of undo.reverse()) put();
+  /** Indexes the block after the last one. Returns what contradicts the blocks before it. */
+  apply(transactions: readonly TransactionRecords[]): string[] {
+    this.#touched.clear();
+    this.#differences = [];
+    for (const { transaction, held, calls } of transactions) {
+      for (const row of held) this.#learn(row);
+      if (transaction.err === null) for (const call of calls) this.#execute(call);
+      for (const { account, postAmount } of held) this.#keep(this.#byBalances, account, postAmount);
     }
-  }
-
-  /** Returns the accounts, among those that the last block changed, whose two amounts differ. */
-  listNewDifferences(): string[] {
-    return this.#compare(this.#touched);
+    return [...this.#differences, ...this.#compare(this.#touched)];
   }
 
   /** Returns all accounts whose amount by instructions differs from the amount by token balances. */
   listDifferences(): string[] {
-    const accounts = [...this.byBalances.entries(), ...this.byInstructions.entries()];
+    const accounts = [...this.#byBalances.entries(), ...this.#byInstructions.entries()];
     return this.#compare(new Set(accounts.map(([account]) => account)));
+  }
+
+  /** Returns all mints whose supply differs from the sum of their accounts. The wrapped coin has no supply. */
+  listSupplyDifferences(): string[] {
+    const sums = new Map<string, bigint>();
+    for (const [mint] of this.#supplies.entries()) sums.set(mint, 0n);
+    for (const [account, amount] of this.#byBalances.entries()) {
+      const mint = this.#mints.get(account) ?? '';
+      sums.set(mint, (sums.get(mint) ?? 0n) + (amount ?? 0n));
+    }
+    sums.delete(WRAPPED);
+    return [...sums]
+      .filter(([mint, sum]) => sum !== (this.#supplies.get(mint) ?? 0n))
+      .map(([mint, sum]) => `${mint}: supply ${this.#supplies.get(mint)}, held ${sum}`);
   }
 
   #compare(accounts: Iterable<string>): string[] {
     const differences: string[] = [];
     for (const account of accounts) {
-      const [one, other] = [this.byBalances.get(account), this.byInstructions.get(account)];
-      if (one !== other)
+      const [one, other] = [this.#byBalances.get(account), this.#byInstructions.get(account)];
+      // An account that is opened and closed by the same transaction has no token balance.
+      if ((one ?? null) !== (other ?? null))
         differences.push(`${account}: ${one} by balances, ${other} by instructions`);
     }
     return differences;
   }
 
-  #checkPreAmount({ account, preAmount }: TokenBalance): void {
-    const last = this.byBalances.get(account);
-    if (last !== undefined && last !== preAmount && this.jumps.length < 20) {
-      this.jumps.push(`${account}: ${preAmount} before a transaction, ${last} after the last`);
+  /** Compares the state before a transaction with the one after the last, or learns it. */
+  #learn({ account, preAmount, preMint, postMint }: TokenBalance): void {
+    const last = this.#byBalances.get(account);
+    const mint = preMint ?? postMint;
+    if (last !== undefined && last !== preAmount) {
+      this.#differences.push(
+        `${account}: ${preAmount} before a transaction, ${last} after the last`,
+      );
     }
-    if (preAmount === null) return;
-    if (last === undefined) this.byBalances.set(account, preAmount);
-    if (this.byInstructions.get(account) === undefined) {
-      this.byInstructions.set(account, preAmount);
-    }
+    if (mint !== null && this.#mints.get(account) !== mint) this.#mints.set(account, mint);
+    if (last !== undefined || preAmount === null) return;
+    this.#keep(this.#byBalances, account, preAmount);
+    this.#keep(this.#byInstructions, account, preAmount);
+    if (mint !== null) this.#addSupply(mint, preAmount);
   }
 
-  #execute(row: Instruction): void {
-    if (row.programId === SYSTEM) this.#executeSystem(row);
-    else if (row.programId === TOKEN || row.programId === TOKEN_2022) this.#executeToken(row);
+  #keep(amounts: Kept<Amount>, account: string, amount: Amount): void {
+    amounts.set(account, amount);
+    this.#touched.add(account);
   }
 
-  #executeSystem(row: Instruction): void {
-    const data = dataOf(row);
+  #execute(call: Call): void {
+    if (call.row.programId === SYSTEM) this.#executeSystem(call);
+    else if (call.isToken) this.#executeToken(call);
+  }
+
+  #executeSystem({ data, row }: Call): void {
     const kind = data.readUInt32LE(0);
     const to = row.accounts[1] as string;
-    if (kind === 2) this.#send(to, data.readBigUInt64LE(4));
-    else if (kind === 0) this.#send(to, data.readBigUInt64LE(4));
+    if (kind === 0 || kind === 2) this.#send(to, data.readBigUInt64LE(4));
     else if (kind === 3) {
       const seedEnd = 44 + Number(data.readBigUInt64LE(36));
       this.#send(to, data.readBigUInt64LE(seedEnd));
     }
   }
 
-  #executeToken(row: Instruction): void {
-    const data = dataOf(row);
-    const [a0, a1, a2] = row.accounts as readonly string[];
+  #executeToken({ data, row }: Call): void {
+    const [first, second, third] = row.accounts as readonly string[] as [string, string, string];
     const amount = data.length >= 9 ? data.readBigUInt64LE(1) : 0n;
     switch (data[0]) {
-      case 1:
-      case 18:
-        // A new account. The amount of an account of the wrapped coin is its lamports beyond the rent.
-        this.byInstructions.set(
-          a0 as string,
-          a1 === WRAPPED ? this.#takeSent(a0 as string) - TOKEN_RENT : 0n,
-        );
-        if (a1 !== WRAPPED) this.#takeSent(a0 as string);
+      case INITIALIZE_ACCOUNT:
+      case INITIALIZE_ACCOUNT_3: {
+        // The amount of an account of the wrapped coin is its lamports beyond the rent.
+        const sent = this.#takeSent(first);
+        this.#keep(this.#byInstructions, first, second === WRAPPED ? sent - TOKEN_RENT : 0n);
         break;
-      case 3:
-        this.#move(a0 as string, a1 as string, amount);
+      }
+      case TRANSFER:
+        this.#add(first, -amount);
+        this.#add(second, amount);
         break;
-      case 12:
-        this.#move(a0 as string, a2 as string, amount);
+      case TRANSFER_CHECKED:
+        this.#add(first, -amount);
+        this.#add(third, amount);
         break;
-      case 7:
-        this.#add(a1 as string, amount);
-        this.minted.set(a0 as string, (this.minted.get(a0 as string) ?? 0n) + amount);
+      case MINT_TO:
+        this.#add(second, amount);
+        this.#addSupply(first, amount);
         break;
-      case 8:
-        this.#add(a0 as string, -amount);
-        this.minted.set(a1 as string, (this.minted.get(a1 as string) ?? 0n) - amount);
+      case BURN:
+        this.#add(first, -amount);
+        this.#addSupply(second, -amount);
         break;
-      case 9:
-        this.byInstructions.set(a0 as string, undefined);
+      case CLOSE_ACCOUNT:
+        this.#keep(this.#byInstructions, first, null);
         break;
-      case 17:
-        this.#add(a0 as string, this.#takeSent(a0 as string));
+      case SYNC_NATIVE:
+        this.#add(first, this.#takeSent(first));
         break;
       default:
     }
@@ -197,16 +167,16 @@ export class TokenIndexer {
 
   #takeSent(account: string): bigint {
     const sent = this.#sent.get(account) ?? 0n;
-    this.#sent.set(account, undefined);
+    this.#sent.set(account, 0n);
     return sent;
   }
 
-  #move(from: string, to: string, amount: bigint): void {
-    this.#add(from, -amount);
-    this.#add(to, amount);
+  #add(account: string, change: bigint): void {
+    const amount = (this.#byInstructions.get(account) ?? 0n) + change;
+    this.#keep(this.#byInstructions, account, amount);
   }
 
-  #add(account: string, change: bigint): void {
-    this.byInstructions.set(account, (this.byInstructions.get(account) ?? 0n) + change);
+  #addSupply(mint: string, change: bigint): void {
+    this.#supplies.set(mint, (this.#supplies.get(mint) ?? 0n) + change);
   }
 }

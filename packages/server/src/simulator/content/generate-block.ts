@@ -6,14 +6,14 @@
 import { Random } from '../../base/random.ts';
 import type { ChainBlock } from '../chain/chain-block.ts';
 import { Scene } from './actions/scene.ts';
-import { AddressBook } from './address-book.ts';
+import { BlockRunner, type VisitTransaction } from './blocks/run-block.ts';
+import { Timeline } from './blocks/timeline.ts';
 import type { ContentOptions } from './content-options.ts';
 import { ERA_RULES } from './eras.ts';
 import { Machine } from './machine/machine.ts';
-import { BlockRunner, type VisitTransaction } from './run-block.ts';
 import type { SimulatedBlock } from './simulated-block.ts';
-import { TextPool } from './text-pool.ts';
-import { Timeline } from './timeline.ts';
+import { TextPool } from './text/text-pool.ts';
+import { AddressBook } from './world/address-book.ts';
 import { createWorld, type World } from './world/world.ts';
 
 /** Ledgers with at most this many transactions per block derive the addresses of all token accounts. */

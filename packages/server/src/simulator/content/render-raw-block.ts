@@ -3,8 +3,6 @@
  * digit of every number. All texts except log lines are ASCII without characters that need escaping.
  */
 import type { EraRules } from './eras.ts';
-import { JsonPrinter } from './json-printer.ts';
-import { type JsonWords, poolJsonWords } from './json-words.ts';
 import type {
   Call,
   Holding,
@@ -14,7 +12,9 @@ import type {
   SimulatedReward,
   SimulatedTransaction,
 } from './simulated-block.ts';
-import type { AmountList, TextList, TextPool } from './text-pool.ts';
+import { JsonPrinter } from './text/json-printer.ts';
+import { type JsonWords, poolJsonWords } from './text/json-words.ts';
+import type { AmountList, TextList, TextPool } from './text/text-pool.ts';
 
 export type TransactionDetails = 'full' | 'none';
 
@@ -75,10 +75,9 @@ class BlockPrinter extends JsonPrinter {
   #printRewards(rewards: readonly SimulatedReward[]): void {
     const words = this.#words;
     this.text(words.rewards);
-    let isFirst = true;
+    let count = 0;
     for (const { commission, lamports, postBalance, pubkey, rewardType } of rewards) {
-      if (!isFirst) this.text(words.comma);
-      isFirst = false;
+      if (count++ > 0) this.text(words.comma);
       this.text(words.commission).string(`${commission}`);
       this.text(words.lamports).string(lamports).text(words.postBalance).string(postBalance);
       this.text(words.pubkey).string(pubkey).text(words.rewardType);
@@ -135,10 +134,9 @@ class BlockPrinter extends JsonPrinter {
     this.text(words.readonlyUnsigned).number(transaction.readonlyUnsignedCount);
     this.text(words.requiredSignatures).number(transaction.requiredSignatureCount);
     this.text(words.instructions);
-    let isFirst = true;
+    let count = 0;
     for (const call of calls) {
-      if (!isFirst) this.text(words.comma);
-      isFirst = false;
+      if (count++ > 0) this.text(words.comma);
       this.#printCall(call);
       if (topStackHeight === undefined) this.text(words.closeObject);
       else this.text(topStackHeight === '1' ? words.stackHeight1 : words.stackHeightNull);
@@ -160,10 +158,9 @@ class BlockPrinter extends JsonPrinter {
 
   #printLookups(lookups: readonly SimulatedLookup[]): void {
     const words = this.#words;
-    let isFirst = true;
+    let count = 0;
     for (const { accountKey, readonlyIndexes, writableIndexes } of lookups) {
-      if (!isFirst) this.text(words.comma);
-      isFirst = false;
+      if (count++ > 0) this.text(words.comma);
       this.text(words.lookup).text(accountKey);
       this.text(words.readonlyIndexes).numbers(readonlyIndexes);
       this.text(words.writableIndexes).numbers(writableIndexes).text(words.closeArrayInObject);
@@ -210,14 +207,13 @@ class BlockPrinter extends JsonPrinter {
 
   #printInner(calls: readonly Call[], withHeights: boolean): void {
     const words = this.#words;
-    let isFirst = true;
+    let count = 0;
     this.text(words.openArray);
     let index = -1;
     for (const { calls: inner } of calls) {
       index++;
       if (inner.length === 0) continue;
-      if (!isFirst) this.text(words.comma);
-      isFirst = false;
+      if (count++ > 0) this.text(words.comma);
       this.text(words.index).number(index).text(words.innerInstructions);
       this.#printCalls(inner, withHeights);
       this.text(words.closeArrayInObject);
@@ -227,10 +223,9 @@ class BlockPrinter extends JsonPrinter {
 
   #printCalls(calls: readonly Call[], withHeights: boolean): void {
     const words = this.#words;
-    let isFirst = true;
+    let count = 0;
     for (const call of calls) {
-      if (!isFirst) this.text(words.comma);
-      isFirst = false;
+      if (count++ > 0) this.text(words.comma);
       this.#printCall(call);
       if (withHeights) this.text(words.stackHeight).number(call.depth);
       this.text(words.closeObject);
@@ -243,12 +238,11 @@ class BlockPrinter extends JsonPrinter {
   #printHoldings(holdings: readonly Holding[], side: 'pre' | 'post', era: EraRules): void {
     // In 2020 token balances were not recorded.
     if (!era.hasInner) return;
-    let isFirst = true;
+    let count = 0;
     for (const holding of holdings) {
       const amount = side === 'pre' ? holding.pre : holding.post;
       if (amount === null) continue;
-      if (!isFirst) this.text(this.#words.comma);
-      isFirst = false;
+      if (count++ > 0) this.text(this.#words.comma);
       this.#printHolding(holding, amount, era.isModern);
     }
   }

@@ -15,7 +15,7 @@
 import type { ChainBlock } from '../chain/chain-block.ts';
 import type { EraRules } from './eras.ts';
 import type { LogRecorder } from './machine/log-recorder.ts';
-import type { AmountList, NumberList, PooledText, TextList, TextPool } from './text-pool.ts';
+import type { AmountList, NumberList, PooledText, TextList, TextPool } from './text/text-pool.ts';
 
 export interface SimulatedBlock {
   readonly chainBlock: ChainBlock;

@@ -95,6 +95,25 @@ describe('forks by fault', () => {
     expect(second.id).not.toBe(first.id);
   });
 
+  test('behavior: forks of two nodes share only the blocks of the final chain, unless they are the same', () => {
+    const hashesOf = (fault: FaultRequest): (string | undefined)[] => {
+      const { faults, view } = createView();
+      faults.set(fault);
+      const { branch, confirmedSlot } = view.stateAt();
+      return Array.from({ length: 12 }, (_, i) => branch.blockAt(confirmedSlot - i)?.blockhash);
+    };
+    const final = new Set(hashesOf({ kind: 'lag', bySlots: 1 }));
+    const own = (fault: FaultRequest) => hashesOf(fault).filter((hash) => !final.has(hash));
+    const shallow = own({ kind: 'fork', depth: 3 });
+    const deep = own({ kind: 'fork', depth: 5 });
+    const lower = own({ kind: 'fork-lower', depth: 5 });
+    expect(new Set([...shallow, ...deep, ...lower]).size).toBe(
+      shallow.length + deep.length + lower.length,
+    );
+    expect(shallow.length).toBeGreaterThan(2);
+    expect(own({ kind: 'fork', depth: 3, forSlots: 50 })).toEqual(shallow);
+  });
+
   test('behavior: the end of a fork is reported as the next change', () => {
     const { faults, time, view, slotMs } = createView();
     const fault = faults.set({ kind: 'fork', forSlots: 1 });

@@ -1,4 +1,4 @@
-import { type Branch, SideBranch } from '../chain/branch.ts';
+import { type Branch, type BranchShape, SideBranch } from '../chain/branch.ts';
 import type { ChainState, SimulatedChain } from '../chain/chain.ts';
 import type { SimulatedTime } from '../chain/simulated-time.ts';
 import { type Fault, type Faults, numberOf } from '../faults/faults.ts';
@@ -10,8 +10,7 @@ export interface NodeState extends ChainState {
 
 // The chain numbers the branches of its own forks by slot. The branches that faults cause have larger numbers.
 const faultBranchFirst = 2 ** 41;
-const stormBranchFirst = 2 ** 42;
-const stormBranchesMax = 1_000;
+const faultBranchHighEnd = 2 ** 20;
 
 export class NodeView {
   readonly #ownLagSlots: number;
@@ -87,7 +86,19 @@ export class NodeView {
   #branchBelowFinality(fault: Fault): Branch {
     const { finalizedSlot } = this.#chain.stateAt(this.#seenSinceMs(fault));
     const ancestor = this.#blocksBelow(finalizedSlot, numberOf(fault, 'depth'), 0);
-    return new SideBranch(this.#chain, { ancestor, branch: faultBranchFirst + fault.id });
+    return this.#openBranch(fault, { ancestor });
+  }
+
+  /**
+   * Opens the branch of a fault. Its number follows from the fault and from the shape, so that branches with different ancestors never share
+   * a block: neither those of two nodes, nor those of a node whose lag has changed.
+   */
+  #openBranch(fault: Fault, shape: Omit<BranchShape, 'branch'>, reached = 0): SideBranch {
+    const { ancestor, gap = { first: 0, last: 0 } } = shape;
+    const labels = ['branch', fault.id, reached, ancestor, gap.first, gap.last];
+    const random = this.#chain.random.fork(...labels);
+    const number = random.below(faultBranchHighEnd) * 2 ** 32 + random.uint32();
+    return new SideBranch(this.#chain, { ...shape, branch: faultBranchFirst + number });
   }
 
   #stormBranch(fault: Fault, state: ChainState, ms: number): Branch {
@@ -96,8 +107,7 @@ export class NodeView {
     const depth = 1 + random.below(numberOf(fault, 'depth'));
     const head = this.#chain.previousBlock(reached);
     const ancestor = this.#blocksBelow(head, depth, state.finalizedSlot);
-    const branch = stormBranchFirst * (1 + (fault.id % stormBranchesMax)) + reached;
-    return new SideBranch(this.#chain, { ancestor, branch });
+    return this.#openBranch(fault, { ancestor }, reached);
   }
 
   #forkBranch(fault: Fault): SideBranch {
@@ -106,13 +116,12 @@ export class NodeView {
     const reached = this.#chain.confirmedIndex(sinceMs);
     const head = this.#chain.previousBlock(reached);
     const ancestor = this.#blocksBelow(head, numberOf(fault, 'depth'), finalizedSlot);
-    const shape = { ancestor, branch: faultBranchFirst + fault.id };
-    if (fault.kind === 'fork') return new SideBranch(this.#chain, shape);
+    if (fault.kind === 'fork') return this.#openBranch(fault, { ancestor });
     const lowerBy = numberOf(fault, 'lowerBy');
     const first = Math.max(this.#blocksBelow(head, lowerBy, ancestor), ancestor) + 1;
     // The gap extends beyond the head, so that the head stays lower for `lowerBy` slots and a poll can see it.
     const gap = { first, last: reached + lowerBy };
-    return new SideBranch(this.#chain, { ...shape, gap });
+    return this.#openBranch(fault, { ancestor, gap });
   }
 
   #forkEndMs(fault: Fault): number {

@@ -2,7 +2,7 @@
 import type { Random } from '../../../base/random.ts';
 import type { ContentOptions } from '../content-options.ts';
 import { buildZipfTable, Quantiles, type WeightedTable } from '../distributions.ts';
-import type { Machine } from '../machine/machine.ts';
+import { type Machine, MICRO } from '../machine/machine.ts';
 import { Applications } from '../programs/applications.ts';
 import { requestUnits } from '../programs/native.ts';
 import { COIN, TOKEN_COUNT } from '../world/tokens.ts';
@@ -18,7 +18,6 @@ const PRIORITY_FEE = new Quantiles([
   [0.999, 2_000_000],
   [1, 40_000_000],
 ]);
-const MICRO = 1_000_000;
 /** The share of purchases whose token is chosen independently of what the user holds. */
 const NEW_TOKEN_RATE = 0.18;
 /** A wallet keeps this reserve for the fees and rents of its session. */

@@ -3,19 +3,18 @@
  * restores pools and markets, and the faucet evens out coins. After the last three transactions the leader lacks exactly its fee reward,
  * and the faucet has its first balance again, from a stake account that gets the same amount back as a reward.
  */
+import { SIGNATURE_FEE } from '../machine/machine.ts';
 import { rebalance } from '../programs/amm.ts';
 import { withdrawStake } from '../programs/native.ts';
 import { updatePrices } from '../programs/oracle.ts';
 import { quoteMarket } from '../programs/order-book.ts';
-import { createWithSeed, transferLamports } from '../programs/system.ts';
-import { closeAccount, initializeAccount, syncNative, transferTokens } from '../programs/token.ts';
-import { ID } from '../world/known-addresses.ts';
-import { COIN, MARKET_COUNT, POOL_COUNT, TOKEN_BYTES, WRAPPED } from '../world/tokens.ts';
+import { transferLamports } from '../programs/system.ts';
+import { closeAccount, openWrapped, syncNative, transferTokens } from '../programs/token.ts';
+import { COIN, MARKET_COUNT, POOL_COUNT, WRAPPED } from '../world/tokens.ts';
 import { BOT_COUNT, FEED_COUNT } from '../world/world.ts';
 import type { Scene } from './scene.ts';
 import { endSession } from './wallet-actions.ts';
 
-const PLAIN_FEE = 5000;
 const TOP_UP_COUNT = 8;
 
 /** Ends the session of the next user who has one. Returns false when no user has one. */
@@ -53,11 +52,9 @@ function settleOne(count: number, isSettled: (i: number) => boolean, act: (i: nu
 
 function settleMarkets(scene: Scene): boolean {
   const { vm, world } = scene;
-  const isSettled = (market: number): boolean => {
-    const vault = world.accountCount + world.marketVaults + market * 2;
-    const cells = [world.asks + market, world.bids + market, vault, vault + 1];
-    return cells.every((cell) => world.cell(cell) === 0);
-  };
+  // A market offers no more than its vaults hold.
+  const isSettled = (market: number): boolean =>
+    [0, 1].every((side) => world.amount(world.marketVaults + market * 2 + side) === 0);
   return settleOne(MARKET_COUNT, isSettled, (market) => {
     scene.beginPlain(world.maker);
     quoteMarket(vm, market, [0, 0]);
@@ -115,10 +112,8 @@ function settleMaker(scene: Scene): boolean {
     syncNative(vm, own);
     return true;
   }
-  const lamports = world.rentOfToken(ID.wrappedCoin);
   scene.beginPlain(maker);
-  const passing = createWithSeed(vm, maker, { lamports, byteCount: TOKEN_BYTES, owner: ID.token });
-  initializeAccount(vm, { account: passing, mint: ID.wrappedCoin, owner: maker });
+  const passing = openWrapped(vm, maker, 0);
   transferTokens(vm, { from: own, to: passing, authority: maker, amount: surplus });
   closeAccount(vm, { account: passing, to: faucet, authority: maker });
   return true;
@@ -131,9 +126,9 @@ function settleCoins(scene: Scene, leader: number): boolean {
   for (const account of listHolders(scene)) {
     if (account === leader) continue;
     const surplus = world.lamportsSinceStart(account);
-    if (surplus > PLAIN_FEE) {
+    if (surplus > SIGNATURE_FEE) {
       scene.beginPlain(account);
-      transferLamports(vm, account, world.faucet, surplus - PLAIN_FEE);
+      transferLamports(vm, account, world.faucet, surplus - SIGNATURE_FEE);
       return true;
     }
     if (surplus !== 0) low.push(account);
@@ -144,7 +139,7 @@ function settleCoins(scene: Scene, leader: number): boolean {
   for (const account of low) {
     const surplus = world.lamportsSinceStart(account);
     // A surplus that is smaller than the fee for returning it is increased first.
-    transferLamports(vm, world.faucet, account, surplus < 0 ? -surplus : 2 * PLAIN_FEE);
+    transferLamports(vm, world.faucet, account, surplus < 0 ? -surplus : 2 * SIGNATURE_FEE);
   }
   return true;
 }
@@ -171,7 +166,7 @@ export function settleLast(scene: Scene, step: number, leader: number, feesBefor
     transferLamports(vm, faucet, leader, COIN);
   } else if (step === 1) {
     // This transaction pays for one signature, the last one for two.
-    const reward = Math.floor((feesBefore + 3 * PLAIN_FEE) / 2);
+    const reward = Math.floor((feesBefore + 3 * SIGNATURE_FEE) / 2);
     scene.beginPlain(leader);
     transferLamports(vm, leader, faucet, world.lamportsSinceStart(leader) + reward);
   } else {

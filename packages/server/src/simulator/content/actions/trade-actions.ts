@@ -11,16 +11,14 @@ import {
 } from '../programs/lending.ts';
 import { marketPrice, take } from '../programs/order-book.ts';
 import { type Hop, quoteRoute, route } from '../programs/router.ts';
-import { createAccount, createWithSeed, transferLamports } from '../programs/system.ts';
-import { burnTokens, closeAccount, initializeAccount, syncNative } from '../programs/token.ts';
-import { ID } from '../world/known-addresses.ts';
+import { transferLamports } from '../programs/system.ts';
+import { burnTokens, closeAccount, openWrapped, syncNative } from '../programs/token.ts';
 import {
   COIN,
   DOLLAR,
   MARKET_COUNT,
   MARKETS,
   STAKED,
-  TOKEN_BYTES,
   WRAPPED,
   wholeUnits,
 } from '../world/tokens.ts';
@@ -62,20 +60,6 @@ function associate(scene: Scene, account: number): void {
   createAssociated(vm, { from: scene.wallet, account, owner, mint, isStrict });
 }
 
-/** Opens an account of the wrapped coin that the same transaction closes. */
-function openWrapped(scene: Scene, coins: number): number {
-  const { vm, world } = scene;
-  const lamports = world.rentOfToken(ID.wrappedCoin) + coins;
-  const space = { lamports, byteCount: TOKEN_BYTES, owner: ID.token };
-  let account: number;
-  if (vm.plan.signatureCount === 2) {
-    account = vm.scratch(0);
-    createAccount(vm, scene.wallet, account, space);
-  } else account = createWithSeed(vm, scene.wallet, space);
-  initializeAccount(vm, { account, mint: ID.wrappedCoin, owner: scene.wallet });
-  return account;
-}
-
 /** Buys or sells in one pool, through a temporary account of the wrapped coin. */
 export function swapDirectly(scene: Scene): void {
   const { vm, world, random } = scene;
@@ -88,7 +72,7 @@ export function swapDirectly(scene: Scene): void {
   const amount = isBuy ? coins : Math.max(1, Math.floor(world.amount(own) / random.between(1, 3)));
   const side = isBuy ? 1 : 0;
   scene.begin(scene.wallet, SWAP_UNITS, random.chance(0.4) ? 2 : 1);
-  const passing = openWrapped(scene, coins);
+  const passing = openWrapped(vm, scene.wallet, coins);
   if (isBuy) associate(scene, own);
   const amountMin = leastOf(scene, quote(world, { pool, side }, amount).out);
   const [from, to] = isBuy ? [passing, own] : [own, passing];

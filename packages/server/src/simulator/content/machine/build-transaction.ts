@@ -2,9 +2,14 @@
 
 import { elementAt } from '../../../base/element-at.ts';
 import { valueOfKey } from '../../../base/value-of-key.ts';
-import { drawSignature } from '../base58-text.ts';
 import type { Call, Holding, SimulatedLookup, SimulatedTransaction } from '../simulated-block.ts';
-import { type AmountList, HEADER_BYTES, type NumberList, type TextList } from '../text-pool.ts';
+import { drawSignature } from '../text/base58-text.ts';
+import {
+  type AmountList,
+  HEADER_BYTES,
+  type NumberList,
+  type TextList,
+} from '../text/text-pool.ts';
 import { ID } from '../world/known-addresses.ts';
 import { NO_ACCOUNT } from '../world/world.ts';
 import { KEY_COUNT_MAX, type Machine } from './machine.ts';

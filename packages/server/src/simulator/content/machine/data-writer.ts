@@ -1,6 +1,6 @@
 /** Writes instruction data and events, little-endian as programs read them, into the texts of one transaction. */
-import type { AddressBook } from '../address-book.ts';
-import { HEADER_BYTES, NO_TEXT, type PooledText, type TextPool } from '../text-pool.ts';
+import { HEADER_BYTES, NO_TEXT, type PooledText, type TextPool } from '../text/text-pool.ts';
+import type { AddressBook } from '../world/address-book.ts';
 
 const KEY_BYTES = 32;
 const UPPER_HALF = 4_294_967_296;

@@ -2,8 +2,8 @@
  * The log of a transaction, recorded as orders for the JSON printer, with the limit of a node: a line is kept while the total stays below 10,000 bytes.
  * The first line that does not fit is replaced by a truncation mark, once. Later lines that are short enough are kept.
  */
-import { ORDER } from '../json-printer.ts';
-import type { PooledText, TextPool } from '../text-pool.ts';
+import { ORDER } from '../text/json-printer.ts';
+import type { PooledText, TextPool } from '../text/text-pool.ts';
 
 const LOG_BYTES_END = 10_000;
 /** A line has at least 13 bytes, and a few orders. */

@@ -8,9 +8,9 @@
 
 import { assert } from '../../../base/assert.ts';
 import type { Random } from '../../../base/random.ts';
-import { type AddressBook, skipAddress } from '../address-book.ts';
 import type { SimulatedError } from '../simulated-block.ts';
-import { type PooledText, pooledTextAt, type TextPool } from '../text-pool.ts';
+import { type PooledText, pooledTextAt, type TextPool } from '../text/text-pool.ts';
+import { type AddressBook, skipAddress } from '../world/address-book.ts';
 import { ID } from '../world/known-addresses.ts';
 import { NO_ACCOUNT, SCRATCH_COUNT, type World } from '../world/world.ts';
 import { DataWriter } from './data-writer.ts';
@@ -25,7 +25,7 @@ export const SIGNATURE_FEE = 5000;
 const UNITS_PER_LOADED = 200_000;
 const UNITS_PER_NATIVE = 3000;
 const UNITS_MAX = 1_400_000;
-const MICRO = 1_000_000;
+export const MICRO = 1_000_000;
 /** The units of a call by which a program records an event. */
 const EVENT_UNITS = 480;
 
@@ -97,9 +97,8 @@ export class Machine {
 
   readonly #keyOf: Uint16Array;
   readonly #texts = new Map<string, PooledText>();
-  /** The same texts after `Program log: `, and names after `Program log: Instruction: `. */
+  /** The same texts after `Program log: `. */
   readonly #logTexts = new Map<string, PooledText>();
-  readonly #nameTexts = new Map<string, PooledText>();
   readonly #ofText: PooledText;
   readonly #unitsText: PooledText;
   readonly #dataText: PooledText;
@@ -182,11 +181,9 @@ export class Machine {
   }
 
   /** Like `enter`, for a program that prints the name of the instruction first. */
-  enterNamed(program: number, name: string, data: PooledText): boolean {
+  enterNamed(program: number, opening: string, data: PooledText): boolean {
     if (!this.enter(program, data)) return false;
-    if (this.isMuted) return true;
-    const line = this.text(name, this.#nameTexts, 'Program log: Instruction: ');
-    this.log.line('log', this.caller).text(line).end();
+    this.print(opening);
     return true;
   }
 

@@ -86,7 +86,7 @@ export function swap(vm: Machine, order: Swap): boolean {
   nameTicks(vm, pool);
   // A top-level swap also names the fee account of the other token.
   if (vm.depth === 0 && !isConcentrated(pool)) refs.writable(world.feeVaults + pool * 2 + 1);
-  if (!vm.enterNamed(ID.amm, 'Swap', data)) return false;
+  if (!vm.enterNamed(ID.amm, 'Instruction: Swap', data)) return false;
   const { out, fee } = quote(world, order, amount);
   if (!vm.isMuted) {
     const line = vm.log.line('log', vm.caller).text(vm.text('Program log: reserve_in: '));
@@ -121,7 +121,7 @@ export function rebalance(vm: Machine, pool: number, targets: readonly number[])
   namePool(vm, pool);
   for (const account of [...own, ...vaults]) refs.writable(account);
   refs.readonly(ID.token).readonly(world.programAt(world.mint(sides[0])));
-  if (!vm.enterNamed(ID.amm, 'Rebalance', data)) return false;
+  if (!vm.enterNamed(ID.amm, 'Instruction: Rebalance', data)) return false;
   vaults.forEach((vault, side) => {
     const amount = elementAt(targets, side);
     adjustVault(vm, { vault, account: elementAt(own, side), amount });

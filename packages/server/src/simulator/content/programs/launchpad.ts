@@ -52,7 +52,7 @@ export function createCoin(vm: Machine, user: number, launch: number): boolean {
   const data = vm.data.open(13).bytes(CREATE).u32(launch).u8(6).done();
   vm.refs.payer(user).payer(mint).writable(curve).writable(vault).readonly(world.launchSettings);
   nameCommon(vm);
-  if (!vm.enterNamed(ID.launchpad, 'Create', data)) return false;
+  if (!vm.enterNamed(ID.launchpad, 'Instruction: Create', data)) return false;
   const open = (account: number, byteCount: number, owner: number): boolean =>
     createAccount(vm, user, account, { lamports: rentOf(byteCount), byteCount, owner });
   if (
@@ -94,8 +94,8 @@ export function tradeCoin(vm: Machine, trade: Trade): boolean {
     .readonly(mint);
   vm.refs.writable(curve).writable(vault).writable(account).payer(user);
   nameCommon(vm);
-  const name = isBuy ? 'Buy' : 'Sell';
-  if (!vm.enterNamed(ID.launchpad, name, data.u64(amount).u64(amountMin).done())) return false;
+  const opening = isBuy ? 'Instruction: Buy' : 'Instruction: Sell';
+  if (!vm.enterNamed(ID.launchpad, opening, data.u64(amount).u64(amountMin).done())) return false;
   const out = quoteCoin(world, trade);
   if (out < amountMin) return vm.leaveFailed(SLIPPAGE, REFUSED_UNITS);
   const [lamports, tokens] = isBuy ? [amount, out] : [out, amount];

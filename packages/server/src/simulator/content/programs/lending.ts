@@ -68,7 +68,7 @@ export function depositAndBorrow(
   const data = vm.data.open(24).bytes(BORROW).u64(collateral).u64(dollars).done();
   vm.refs.payer(wallet).writable(obligation);
   nameCommon(vm, own);
-  if (!vm.enterNamed(ID.lending, 'DepositAndBorrow', data)) return false;
+  if (!vm.enterNamed(ID.lending, 'Instruction: DepositAndBorrow', data)) return false;
   if (dollars > borrowable(world, collateral)) return vm.leaveFailed(TOO_MUCH_DEBT, REFUSED_UNITS);
   const lamports = rentOf(OBLIGATION_BYTES);
   const space = { lamports, byteCount: OBLIGATION_BYTES, owner: ID.lending };
@@ -94,7 +94,7 @@ export function repayAndWithdraw(vm: Machine, user: number): boolean {
   const data = vm.data.open(8).bytes(REPAY).done();
   vm.refs.payer(wallet).writable(world.obligations + user);
   nameCommon(vm, own);
-  if (!vm.enterNamed(ID.lending, 'RepayAndWithdraw', data)) return false;
+  if (!vm.enterNamed(ID.lending, 'Instruction: RepayAndWithdraw', data)) return false;
   settleDebt(vm, user, own, wallet);
   return vm.leave(UNITS);
 }
@@ -111,7 +111,8 @@ export function liquidate(vm: Machine, user: number, isForced: boolean): boolean
     .writable(obligation)
     .writable(world.users + user);
   nameCommon(vm, own);
-  if (!vm.enterNamed(ID.lending, 'Liquidate', data.u8(isForced ? 1 : 0).done())) return false;
+  if (!vm.enterNamed(ID.lending, 'Instruction: Liquidate', data.u8(isForced ? 1 : 0).done()))
+    return false;
   if (!isForced && !isUnhealthy(world, user)) return vm.leaveFailed(HEALTHY, REFUSED_UNITS);
   const debt = world.cell(world.debts + user);
   const collateral = world.cell(world.collaterals + user);

@@ -49,7 +49,7 @@ export function openStake(vm: Machine, { account, owner, lamports }: Stake): boo
   if (!createAccount(vm, owner, account, space)) return false;
   const data = vm.data.open(116).u32(0).key(owner).key(owner).u64(0).u64(0).bytes(NO_KEY);
   vm.refs.writable(account).readonly(ID.rentSysvar);
-  return vm.enterNamed(ID.stake, 'Initialize', data.done()) && vm.leave(7566);
+  return vm.enterNamed(ID.stake, 'Instruction: Initialize', data.done()) && vm.leave(7566);
 }
 
 export function delegateStake(
@@ -60,13 +60,13 @@ export function delegateStake(
   vm.refs.readonly(ID.clockSysvar).readonly(ID.stakeHistorySysvar).readonly(ID.stakeConfig);
   vm.refs.signer(owner);
   const data = vm.data.open(4).u32(2).done();
-  return vm.enterNamed(ID.stake, 'DelegateStake', data) && vm.leave(11_895);
+  return vm.enterNamed(ID.stake, 'Instruction: DelegateStake', data) && vm.leave(11_895);
 }
 
 export function deactivateStake(vm: Machine, account: number, owner: number): boolean {
   vm.refs.writable(account).readonly(ID.clockSysvar).signer(owner);
   const data = vm.data.open(4).u32(5).done();
-  return vm.enterNamed(ID.stake, 'Deactivate', data) && vm.leave(10_732);
+  return vm.enterNamed(ID.stake, 'Instruction: Deactivate', data) && vm.leave(10_732);
 }
 
 export function withdrawStake(
@@ -76,7 +76,7 @@ export function withdrawStake(
   vm.refs.writable(account).writable(to);
   vm.refs.readonly(ID.clockSysvar).readonly(ID.stakeHistorySysvar).signer(owner);
   const data = vm.data.open(12).u32(4).u64(lamports).done();
-  if (!vm.enterNamed(ID.stake, 'Withdraw', data)) return false;
+  if (!vm.enterNamed(ID.stake, 'Instruction: Withdraw', data)) return false;
   moveLamports(vm, account, to, lamports);
   return vm.leave(7141);
 }

@@ -20,7 +20,7 @@ export function updatePrices(vm: Machine, publisher: number, tokens: readonly nu
   });
   vm.refs.payer(publisher);
   for (const token of tokens) vm.refs.writable(world.feeds + token - 1);
-  if (!vm.enterNamed(ID.oracle, 'UpdatePrices', data.done())) return false;
+  if (!vm.enterNamed(ID.oracle, 'Instruction: UpdatePrices', data.done())) return false;
   tokens.forEach((token, i) => {
     const price = elementAt(prices, i);
     world.cells.set(world.prices + token - 1, price);

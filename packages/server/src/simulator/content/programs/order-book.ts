@@ -43,7 +43,7 @@ export function quoteMarket(vm: Machine, market: number, sizes: readonly number[
   nameMarket(vm, market);
   for (const account of own) vm.refs.writable(account);
   vm.refs.readonly(ID.token);
-  if (!vm.enterNamed(ID.orderBook, 'Quote', data)) return false;
+  if (!vm.enterNamed(ID.orderBook, 'Instruction: Quote', data)) return false;
   own.forEach((account, side) => {
     const vault = world.marketVaults + market * 2 + side;
     adjustVault(vm, { vault, account, amount: elementAt(sizes, side) });
@@ -74,7 +74,7 @@ export function take(vm: Machine, { market, user, base, dollars, isBuy, size }: 
   nameMarket(vm, market);
   vm.refs.writable(base).writable(dollars).readonly(ID.token);
   vm.refs.readonly(world.eventAuthorities + ID.orderBook).readonly(ID.orderBook);
-  if (!vm.enterNamed(ID.orderBook, 'Take', data)) return false;
+  if (!vm.enterNamed(ID.orderBook, 'Instruction: Take', data)) return false;
   const price = Math.round(marketPrice(world, market) * (isBuy ? 1 + SPREAD : 1 - SPREAD));
   const cost = Math.ceil((size / wholeUnits(elementAt(MARKETS, market))) * price);
   const offer = isBuy ? world.asks + market : world.bids + market;

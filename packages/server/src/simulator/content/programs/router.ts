@@ -67,7 +67,7 @@ export function route(vm: Machine, plan: Route): boolean {
   refs.readonly(world.eventAuthorities + ID.router).readonly(ID.router);
   nameHops(vm, hops);
   for (const { pool } of hops) nameFees(vm, pool);
-  if (!vm.enterNamed(ID.router, 'Route', data.done())) return false;
+  if (!vm.enterNamed(ID.router, 'Instruction: Route', data.done())) return false;
   const out = swapAll(vm, plan);
   if (vm.error !== null) return vm.leave(ROUTE_UNITS);
   if (out < amountMin) return vm.leaveFailed(SLIPPAGE, ROUTE_UNITS);

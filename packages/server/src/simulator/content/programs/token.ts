@@ -1,8 +1,10 @@
 /** The two token programs. The mint decides which of them runs. The newest build of the older program prints nothing. */
 import type { Machine } from '../machine/machine.ts';
-import type { PooledText } from '../text-pool.ts';
+import type { PooledText } from '../text/text-pool.ts';
 import { ID } from '../world/known-addresses.ts';
+import { TOKEN_BYTES } from '../world/tokens.ts';
 import { NOT_EMPTY, SHORT_OF_TOKENS } from './causes.ts';
+import { createAccount, createWithSeed } from './system.ts';
 
 /** Compute units of the newest build, of the build before it, and of Token-2022. */
 type Units = readonly [newest: number, classic: number, token2022: number];
@@ -38,25 +40,20 @@ const WRAPPED_CLOSE_AWAY_UNITS = -4;
 
 /** Starts an instruction of a token program, which prints its name. Returns false if it does not run. */
 function enter(vm: Machine, { opening }: Kind, program: number, data: PooledText): boolean {
-  if (!vm.enter(program, data)) return false;
-  if (program !== ID.token || !vm.isTokenNew) vm.print(opening);
-  return true;
+  const isSilent = program === ID.token && vm.isTokenNew;
+  return isSilent ? vm.enter(program, data) : vm.enterNamed(program, opening, data);
 }
 
-/** The end of an instruction. */
-interface End {
-  readonly program: number;
-  /** Added to the units of the newest build. */
-  readonly moreUnits?: number;
-  readonly returned?: PooledText;
+/** Ends an instruction of a token program. `moreUnits` is added to the units of the newest build. Returns false if it failed. */
+function leave(vm: Machine, kind: Kind, program: number, moreUnits = 0): boolean {
+  const isNewest = program === ID.token && vm.isTokenNew && vm.error === null;
+  return vm.leave(unitsOf(vm, kind, program) + (isNewest ? moreUnits : 0));
 }
 
-/** Ends an instruction of a token program. Returns false if it failed. */
-function leave(vm: Machine, kind: Kind, { program, moreUnits = 0, returned }: End): boolean {
-  const row = vm.error === null ? kind.units : kind.failedUnits;
-  if (program !== ID.token) return vm.leave(row[2], returned);
-  if (!vm.isTokenNew) return vm.leave(row[1], returned);
-  return vm.leave(row[0] + (vm.error === null ? moreUnits : 0), returned);
+function unitsOf(vm: Machine, { units, failedUnits }: Kind, program: number): number {
+  const row = vm.error === null ? units : failedUnits;
+  if (program !== ID.token) return row[2];
+  return vm.isTokenNew ? row[0] : row[1];
 }
 
 function plainData(vm: Machine, { code }: Kind): PooledText {
@@ -97,7 +94,7 @@ export function transferTokens(vm: Machine, transfer: Transfer): boolean {
   vm.refs.writable(from).writable(to).signer(authority);
   if (!enter(vm, TRANSFER, program, amountData(vm, TRANSFER, amount))) return false;
   move(vm, transfer);
-  return leave(vm, TRANSFER, { program, moreUnits });
+  return leave(vm, TRANSFER, program, moreUnits);
 }
 
 export function transferChecked(vm: Machine, transfer: Transfer): boolean {
@@ -111,7 +108,7 @@ export function transferChecked(vm: Machine, transfer: Transfer): boolean {
   vm.refs.writable(from).readonly(mint).writable(to).signer(authority);
   if (!enter(vm, CHECKED, program, data)) return false;
   move(vm, transfer);
-  return leave(vm, CHECKED, { program, moreUnits });
+  return leave(vm, CHECKED, program, moreUnits);
 }
 
 /** The market maker brings a vault to an amount: it pays from its own account, or withdraws. */
@@ -135,7 +132,7 @@ export function mintTokens(
   if (!enter(vm, MINT_TO, program, amountData(vm, MINT_TO, amount))) return false;
   vm.world.addAmount(mint, amount);
   vm.world.addAmount(to, amount);
-  return leave(vm, MINT_TO, { program });
+  return leave(vm, MINT_TO, program);
 }
 
 export function burnTokens(
@@ -149,7 +146,7 @@ export function burnTokens(
   if (!enter(vm, BURN, program, amountData(vm, BURN, amount))) return false;
   world.addAmount(from, -amount);
   world.addAmount(mint, -amount);
-  return leave(vm, BURN, { program });
+  return leave(vm, BURN, program);
 }
 
 /** Closes an account and moves its lamports to the destination. */
@@ -170,33 +167,36 @@ export function closeAccount(
     world.addLamports(account, -world.lamports(account));
     if (amount > 0) world.addAmount(account, -amount);
   }
-  return leave(vm, CLOSE, { program, moreUnits: isWrapped ? wrappedUnits : 0 });
+  return leave(vm, CLOSE, program, isWrapped ? wrappedUnits : 0);
 }
 
-interface NewAccount {
-  readonly account: number;
-  readonly mint: number;
-  readonly owner: number;
-}
-
-/** Uses the older instruction, which names the rent account. For the wrapped coin, lamports beyond the rent become the amount. */
-export function initializeAccount(vm: Machine, { account, mint, owner }: NewAccount): boolean {
+/** Opens an account of the wrapped coin that the same transaction closes, by the older instruction, which names the rent account. */
+export function openWrapped(vm: Machine, owner: number, coins: number): number {
   const { world } = vm;
-  const program = world.programAt(mint);
+  const mint = ID.wrappedCoin;
+  const lamports = world.rentOfToken(mint) + coins;
+  const space = { lamports, byteCount: TOKEN_BYTES, owner: ID.token };
+  let account: number;
+  if (vm.plan.signatureCount === 2) {
+    account = vm.scratch(0);
+    createAccount(vm, owner, account, space);
+  } else account = createWithSeed(vm, owner, space);
   vm.refs.writable(account).readonly(mint).readonly(owner).readonly(ID.rentSysvar);
-  if (!enter(vm, INITIALIZE, program, plainData(vm, INITIALIZE))) return false;
+  if (!enter(vm, INITIALIZE, ID.token, plainData(vm, INITIALIZE))) return account;
   world.describeToken(account, mint, owner);
-  if (mint === ID.wrappedCoin) {
-    world.addAmount(account, world.lamports(account) - world.rentOfToken(mint));
-  }
-  return leave(vm, INITIALIZE, { program });
+  world.addAmount(account, coins);
+  leave(vm, INITIALIZE, ID.token);
+  return account;
 }
 
-export function initializeAccount3(vm: Machine, { account, mint, owner }: NewAccount): boolean {
+export function initializeAccount3(
+  vm: Machine,
+  { account, mint, owner }: { account: number; mint: number; owner: number },
+): boolean {
   const data = vm.data.open(33).u8(INITIALIZE_3.code).key(owner).done();
   const program = vm.world.programAt(mint);
   vm.refs.writable(account).readonly(mint);
-  return enter(vm, INITIALIZE_3, program, data) && leave(vm, INITIALIZE_3, { program });
+  return enter(vm, INITIALIZE_3, program, data) && leave(vm, INITIALIZE_3, program);
 }
 
 export function initializeImmutableOwner(vm: Machine, account: number, program: number): boolean {
@@ -205,7 +205,7 @@ export function initializeImmutableOwner(vm: Machine, account: number, program: 
   if (program === ID.token && !vm.isTokenNew) {
     vm.print('Please upgrade to SPL Token 2022 for immutable owner support');
   }
-  return leave(vm, IMMUTABLE, { program });
+  return leave(vm, IMMUTABLE, program);
 }
 
 export function getAccountDataSize(vm: Machine, mint: number, byteCount: number): boolean {
@@ -213,7 +213,7 @@ export function getAccountDataSize(vm: Machine, mint: number, byteCount: number)
   const returned = vm.data.open(8).u64(byteCount).done();
   const program = vm.world.programAt(mint);
   vm.refs.readonly(mint);
-  return enter(vm, DATA_SIZE, program, data) && leave(vm, DATA_SIZE, { program, returned });
+  return enter(vm, DATA_SIZE, program, data) && vm.leave(unitsOf(vm, DATA_SIZE, program), returned);
 }
 
 /** Sets the amount of an account of the wrapped coin to the lamports that were sent to it. */
@@ -223,7 +223,7 @@ export function syncNative(vm: Machine, account: number): boolean {
   if (!enter(vm, SYNC, ID.token, plainData(vm, SYNC))) return false;
   const amount = world.lamports(account) - world.rentOfToken(ID.wrappedCoin);
   world.addAmount(account, amount - world.amount(account));
-  return leave(vm, SYNC, { program: ID.token });
+  return leave(vm, SYNC, ID.token);
 }
 
 /** Creates a mint. The data has the decimals, the authority, and no freeze authority. */
@@ -232,5 +232,5 @@ export function initializeMint(vm: Machine, mint: number, authority: number): bo
   const data = vm.data.open(35).u8(INITIALIZE_MINT.code).u8(decimals).key(authority).u8(0).done();
   const program = ID.token;
   vm.refs.writable(mint);
-  return enter(vm, INITIALIZE_MINT, program, data) && leave(vm, INITIALIZE_MINT, { program });
+  return enter(vm, INITIALIZE_MINT, program, data) && leave(vm, INITIALIZE_MINT, program);
 }

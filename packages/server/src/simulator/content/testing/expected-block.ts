@@ -20,7 +20,7 @@ import type {
   SimulatedReward,
   SimulatedTransaction,
 } from '../simulated-block.ts';
-import type { AmountList, TextPool } from '../text-pool.ts';
+import type { AmountList, TextPool } from '../text/text-pool.ts';
 import { buildInstructionAddresses } from './instruction-addresses.ts';
 import { type Observed, observeLog } from './observe-log.ts';
 import {

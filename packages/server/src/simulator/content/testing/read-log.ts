@@ -1,5 +1,10 @@
 import type { LogRecorder, LogRole } from '../machine/log-recorder.ts';
-import { type AmountList, HEADER_BYTES, type PooledText, type TextPool } from '../text-pool.ts';
+import {
+  type AmountList,
+  HEADER_BYTES,
+  type PooledText,
+  type TextPool,
+} from '../text/text-pool.ts';
 import { readAmounts } from './read-pool.ts';
 
 const CODE_MASK = 7;

@@ -13,7 +13,7 @@ import {
   type PooledText,
   type TextList,
   type TextPool,
-} from '../text-pool.ts';
+} from '../text/text-pool.ts';
 
 export function mintAddress(text: string): Address {
   assert(isAddress(text), 'the simulator prints addresses as base58 of 32 bytes');

@@ -12,7 +12,7 @@ import {
   ORDER_NUMBERS as NUMBERS,
   ORDER_QUOTED as QUOTED,
   ORDER_SHOWN as SHOWN,
-} from '../../kernels/layout/printing.ts';
+} from '../../../kernels/layout/printing.ts';
 import {
   type AmountList,
   type NumberList,

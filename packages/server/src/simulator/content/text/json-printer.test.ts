@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { encodeBase58 } from '../../base/base58.ts';
+import { encodeBase58 } from '../../../base/base58.ts';
+import { addList, addNumbers } from '../testing/read-pool.ts';
 import { JsonPrinter, ORDER } from './json-printer.ts';
-import { addList, addNumbers } from './testing/read-pool.ts';
 import {
   type AmountList,
   HEADER_BYTES,

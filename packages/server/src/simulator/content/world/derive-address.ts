@@ -1,6 +1,6 @@
 /** Addresses that a program derives: a hash that is not a point of the curve, so that no key can sign for it. */
 import { createHash } from 'node:crypto';
-import { assert } from '../../base/assert.ts';
+import { assert } from '../../../base/assert.ts';
 
 const MARK = 'ProgramDerivedAddress';
 const BUMP_FIRST = 255;

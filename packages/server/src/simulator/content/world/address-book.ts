@@ -4,11 +4,10 @@
  */
 
 import { createHash } from 'node:crypto';
-import { assert } from '../../base/assert.ts';
-import { decodeBase58 } from '../../base/base58.ts';
-import { elementAt } from '../../base/element-at.ts';
-import { Random } from '../../base/random.ts';
-import { deriveAddress } from './derive-address.ts';
+import { assert } from '../../../base/assert.ts';
+import { decodeBase58 } from '../../../base/base58.ts';
+import { elementAt } from '../../../base/element-at.ts';
+import { Random } from '../../../base/random.ts';
 import {
   HEADER_BYTES,
   NO_TEXT,
@@ -16,9 +15,10 @@ import {
   pooledTextAt,
   type TextPool,
   type TextRegion,
-} from './text-pool.ts';
-import { ID, KNOWN_COUNT, KNOWN_TEXTS } from './world/known-addresses.ts';
-import { WHALE_COUNT, type World } from './world/world.ts';
+} from '../text/text-pool.ts';
+import { deriveAddress } from './derive-address.ts';
+import { ID, KNOWN_COUNT, KNOWN_TEXTS } from './known-addresses.ts';
+import { WHALE_COUNT, type World } from './world.ts';
 
 const KEY_BYTES = 32;
 const TEXT_BYTES = 44;

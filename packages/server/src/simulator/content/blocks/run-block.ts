@@ -1,24 +1,24 @@
 /** Runs the transactions of one block, in order, and pays its rewards. */
-import type { Random } from '../../base/random.ts';
-import type { ChainBlock } from '../chain/chain-block.ts';
-import { act, actAsCast } from './actions/act.ts';
-import type { Scene } from './actions/scene.ts';
-import { LAST_COUNT, settleCast, settleLast, settleUser } from './actions/settle.ts';
-import { type ContentOptions, TRANSACTION_COUNT_MAX } from './content-options.ts';
-import { drawLognormal } from './distributions.ts';
-import { ERA_RULES, type EraRules } from './eras.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ChainBlock } from '../../chain/chain-block.ts';
+import { act, actAsCast } from '../actions/act.ts';
+import type { Scene } from '../actions/scene.ts';
+import { LAST_COUNT, settleCast, settleLast, settleUser } from '../actions/settle.ts';
+import { type ContentOptions, TRANSACTION_COUNT_MAX } from '../content-options.ts';
+import { drawLognormal } from '../distributions.ts';
+import { ERA_RULES, type EraRules } from '../eras.ts';
 import {
   drawForm,
   LEGACY_FORM,
   TransactionBuilder,
   type TransactionForm,
-} from './machine/build-transaction.ts';
-import { type Machine, SIGNATURE_FEE } from './machine/machine.ts';
-import { vote } from './programs/native.ts';
+} from '../machine/build-transaction.ts';
+import { type Machine, SIGNATURE_FEE } from '../machine/machine.ts';
+import { vote } from '../programs/native.ts';
+import type { SimulatedReward, SimulatedTransaction } from '../simulated-block.ts';
+import { ID } from '../world/known-addresses.ts';
+import { VALIDATOR_STEP, type World } from '../world/world.ts';
 import { leaderOf, type Pay, payVoters } from './rewards.ts';
-import type { SimulatedReward, SimulatedTransaction } from './simulated-block.ts';
-import { ID } from './world/known-addresses.ts';
-import { VALIDATOR_STEP, type World } from './world/world.ts';
 
 export type VisitTransaction = (transaction: SimulatedTransaction, index: number) => void;
 

@@ -2,8 +2,8 @@
  * Random signatures, generated directly as base58 digits: 2^512 is between 5 and 6 times 58^87, so 88 digits of which the first is 1…4
  * decode to 64 bytes.
  */
-import { elementAt } from '../../base/element-at.ts';
-import type { Random } from '../../base/random.ts';
+import { elementAt } from '../../../base/element-at.ts';
+import type { Random } from '../../../base/random.ts';
 import { HEADER_BYTES, type PooledText, type TextRegion } from './text-pool.ts';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';

@@ -2,16 +2,16 @@
  * The rewards of a block: for its leader, for voters and stakers after the start of an epoch, and at the end of a window for the stake
  * account from which the last transaction took lamports. Formulas give the balances of accounts that no transaction names.
  */
-import { elementAt } from '../../base/element-at.ts';
-import type { Random } from '../../base/random.ts';
-import type { ChainBlock } from '../chain/chain-block.ts';
-import { drawAddress } from './address-book.ts';
-import type { ContentOptions } from './content-options.ts';
-import { ERA_RULES } from './eras.ts';
-import type { SimulatedReward } from './simulated-block.ts';
-import type { TextPool } from './text-pool.ts';
-import { COIN, rentOf } from './world/tokens.ts';
-import type { World } from './world/world.ts';
+import { elementAt } from '../../../base/element-at.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ChainBlock } from '../../chain/chain-block.ts';
+import type { ContentOptions } from '../content-options.ts';
+import { ERA_RULES } from '../eras.ts';
+import type { SimulatedReward } from '../simulated-block.ts';
+import type { TextPool } from '../text/text-pool.ts';
+import { drawAddress } from '../world/address-book.ts';
+import { COIN, rentOf } from '../world/tokens.ts';
+import type { World } from '../world/world.ts';
 
 const EPOCH_REWARD_SLOTS = 300;
 const SLOTS_PER_LEADER = 4;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addList, addNumbers, readList, readNumbers } from './testing/read-pool.ts';
+import { addList, addNumbers, readList, readNumbers } from '../testing/read-pool.ts';
 import { type PooledText, TEXT_BYTES_MAX, TextPool } from './text-pool.ts';
 
 /** Lengths around the limit of short texts, and characters of one to four bytes. */

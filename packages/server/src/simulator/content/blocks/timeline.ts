@@ -6,15 +6,15 @@
  *   window w      1000 ─ 1001 ─ 1002 ─ 1003 ─ …          the path that the world has run: key and journal mark of each block
  *                           └── 1002' ─ 1003'            a branch: rewind to 1001, run the blocks of the branch
  */
-import { elementAt } from '../../base/element-at.ts';
-import type { Random } from '../../base/random.ts';
-import type { ChainBlock } from '../chain/chain-block.ts';
-import type { AddressBook } from './address-book.ts';
-import type { ContentOptions } from './content-options.ts';
+import { elementAt } from '../../../base/element-at.ts';
+import type { Random } from '../../../base/random.ts';
+import type { ChainBlock } from '../../chain/chain-block.ts';
+import type { ContentOptions } from '../content-options.ts';
+import type { SimulatedReward } from '../simulated-block.ts';
+import type { AddressBook } from '../world/address-book.ts';
+import type { World } from '../world/world.ts';
 import { listOutsideRewards, voteLamports } from './rewards.ts';
 import type { BlockRunner, VisitTransaction } from './run-block.ts';
-import type { SimulatedReward } from './simulated-block.ts';
-import type { World } from './world/world.ts';
 
 /** The approximate number of transactions of a window; a vote counts as a third. */
 const WINDOW_TRANSACTIONS = 1 << 14;
@@ -126,8 +126,17 @@ export class Timeline {
     this.#path.length = place;
   }
 
+  /**
+   * Returns the window of a block. A branch can leave the final chain before the last block of a window and continue after the window's
+   * last slot. Its first block then still belongs to that window, and settles it.
+   */
   #windowOf(block: ChainBlock): number {
-    return Math.floor(block.slot / this.windowSlots);
+    const windowAt = (slot: number): number => Math.floor(slot / this.windowSlots);
+    const window = windowAt(block.slot);
+    const before = windowAt(block.parentSlot);
+    if (before === window) return window;
+    const next = block.parent()?.nextSlot();
+    return next !== undefined && windowAt(next) === before ? before : window;
   }
 }
 

@@ -5,9 +5,9 @@
  *   lasting: texts that blocks share (addresses, log lines, parts of JSON), until the pool is dropped
  *   passing: texts of one transaction, until the next one is generated
  */
-import { assert } from '../../base/assert.ts';
-import type { Brand } from '../../base/brand.ts';
-import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel.ts';
+import { assert } from '../../../base/assert.ts';
+import type { Brand } from '../../../base/brand.ts';
+import { ensureMemory, type Kernel, loadKernel } from '../../../kernels/load-kernel.ts';
 
 /** The offset of a text: its length, then its bytes. Valid in one pool, until the region of the text is cleared. */
 export type PooledText = Brand<number, 'PooledText'>;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decodeBase58 } from '../../base/base58.ts';
-import { Random } from '../../base/random.ts';
+import { decodeBase58 } from '../../../base/base58.ts';
+import { Random } from '../../../base/random.ts';
 import { drawSignature } from './base58-text.ts';
 import { TextPool } from './text-pool.ts';
 
