@@ -11,7 +11,8 @@ const packages = join(repositoryRoot, 'packages');
 
 /** Returns the built file of a source, or `undefined` for files that are not built, such as tests. */
 function builtFileOf(path: string): string | undefined {
-  if (!path.startsWith(packages) || !path.endsWith('.ts') || path.includes('/testing/')) return undefined;
+  if (!path.startsWith(packages) || !path.endsWith('.ts') || path.includes('/testing/'))
+    return undefined;
   const built = path.replace('/src/', '/dist/').replace(/\.ts$/, '.js');
   return built.includes('/dist/') && existsSync(built) ? built : undefined;
 }

@@ -24,6 +24,7 @@ function toSourceLine(found: string, file: string, line: string, column: string)
 
 const prepare = Error.prepareStackTrace;
 Error.prepareStackTrace = (error, frames) => {
-  const text = prepare?.(error, frames) ?? `${error}\n${frames.map((one) => `    at ${one}`).join('\n')}`;
+  const text =
+    prepare?.(error, frames) ?? `${error}\n${frames.map((one) => `    at ${one}`).join('\n')}`;
   return typeof text === 'string' ? text.replaceAll(builtLine, toSourceLine) : text;
 };
