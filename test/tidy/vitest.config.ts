@@ -1,6 +1,16 @@
-/** The rules of the repository. `npm run check` runs them. */
+/** The rules of the repository, which `npm run check` runs. */
 import { defineConfig } from 'vitest/config';
+import { builtFiles, importBuild } from '../import-build.ts';
 
 export default defineConfig({
-  test: { name: 'tidy', include: ['test/tidy/**/*.test.ts'], testTimeout: 60_000 },
+  plugins: [importBuild()],
+  test: {
+    name: 'tidy',
+    globalSetup: './test/build-once.ts',
+    server: { deps: { external: [builtFiles] } },
+    include: ['test/tidy/**/*.test.ts'],
+    maxWorkers: 1,
+    isolate: false,
+    testTimeout: 180_000,
+  },
 });
