@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { builtFiles, importBuild } from './test/import-build.ts';
 
 /** The tests that run whole programs take longest. */
-const programs = ['test/command/', 'test/service/', 'test/examples/', 'test/browser/'];
-/** Tests that run whole programs for long have commands of their own. */
-const apart = 'bench|browser|client|cluster|examples|guide|node|service|simulator';
+const programs = ['test/command/', 'test/service/'];
+/** Tests that run whole programs for long have commands of their own, and `npm run check` runs those of `test/tidy`. */
+const apart = 'bench|browser|client|cluster|examples|guide|node|service|simulator|tidy';
 
 /** Starts the slowest files first, so that no worker has to wait for one of them at the end. */
 class SlowestFirst extends BaseSequencer {
@@ -18,16 +19,15 @@ class SlowestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  resolve: { conditions: ['source'] },
-  ssr: { resolve: { conditions: ['source'] } },
+  plugins: [importBuild()],
   test: {
     globalSetup: './test/build-once.ts',
+    setupFiles: './test/setup.ts',
+    server: { deps: { external: [builtFiles] } },
     include: [
       'packages/*/{src,build}/**/*.test.ts',
       `test/!(${apart})/**/*.test.ts`,
-      // These tests cover what a new user tries first.
-      'test/browser/short.test.ts',
-      'test/examples/token-balances.test.ts',
+      // This test covers what a new user tries first.
       'test/service/demo.test.ts',
     ],
     // `npm run test:ledger` runs this file.

@@ -35,8 +35,7 @@ export default defineConfig({
       : [
           project('pages', 0, {
             include: ['test/browser/*.test.ts'],
-            // `npm test` runs the short ones.
-            exclude: [frames, screenshots, 'test/browser/short.test.ts'],
+            exclude: [frames, screenshots],
           }),
           // It measures, so nothing else runs meanwhile.
           project('frames', 1, { include: [frames] }),

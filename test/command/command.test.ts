@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { repositoryRoot } from '../repository-files.ts';
-import { copyBuild, makeFreshCopy } from './make-fresh-copy.ts';
+import { copyAgain, copyBuild, copyRepository, linkPackages } from './make-fresh-copy.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 
 const versionOnly = /^\d+\.\d+\.\d+\n$/;
@@ -17,40 +17,31 @@ const addedOutput = 'bench/dist/added.js';
 // Some of these tests build the whole repository, possibly on a busy machine.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-let fresh: string;
 let freshResult: CommandResult;
+/** A copy of the repository without a build, of which the tests make their own copies. */
+let unbuilt: string;
 const folders: string[] = [];
 
 beforeAll(async () => {
-  fresh = copyUnbuilt();
-  const first = inject('firstCommand');
+  unbuilt = keep(copyRepository());
   // If the test run began with the first command in a fresh repository, its result is used.
-  if (first !== null) copyBuild(repositoryRoot, fresh);
-  freshResult = first ?? (await runCommand('npx', ['sluice', '--version'], fresh));
+  freshResult = inject('firstCommand') ?? (await runFirstCommand());
 });
 
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns a copy with its build, so that only the sources that a test changes are rebuilt. */
-function copyBuilt(): string {
-  const folder = copyUnbuilt();
-  copyBuild(fresh, folder);
-  return folder;
-}
-
-/** Returns a copy with its build and with another source, which is not built. */
-function copyWithSource(text: string): string {
-  const root = copyBuilt();
-  writeFileSync(join(root, addedFile), text);
-  return root;
-}
-
-function copyUnbuilt(): string {
-  const folder = makeFreshCopy();
+/** Registers a folder, which is removed after the tests. */
+function keep(folder: string): string {
   folders.push(folder);
   return folder;
+}
+
+function runFirstCommand(): Promise<CommandResult> {
+  const root = keep(copyAgain(unbuilt));
+  linkPackages(root, 'files');
+  return runCommand('npx', ['sluice', '--version'], root);
 }
 
 function sluice(root: string, ...args: string[]): Promise<CommandResult> {
@@ -70,7 +61,7 @@ test('default: npx sluice works in a fresh copy, and its build prints only to st
 });
 
 test('default: the linked command runs from another folder, without a second build', async () => {
-  const { code, out, err } = await sluice(fresh, '--version');
+  const { code, out, err } = await sluice(repositoryRoot, '--version');
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toMatch(versionOnly);
 });
@@ -81,15 +72,18 @@ test('behavior: the file that npm links is in the repository and executable', ()
   expect(entry).toMatch(/^100755 /);
 });
 
-// These tests share one copy, because each step needs a build: one that is killed, two concurrent commands, and another
-// one.
+// These tests share one copy with its build, so that only the sources that a test changes are rebuilt. Each needs another
+// build: one that is killed, one of two concurrent commands, one after each change, and one that fails.
 describe('changed sources', () => {
   const hasStamp = () => existsSync(join(root, stampFile));
   let root: string;
   let hadStampAfterKill: boolean;
   let results: CommandResult[];
   beforeAll(async () => {
-    root = copyWithSource('export const added = 1;\n');
+    root = keep(copyAgain(unbuilt));
+    copyBuild(root);
+    linkPackages(root, 'files');
+    writeFileSync(join(root, addedFile), 'export const added = 1;\n');
     await killWhileBuilding(root);
     hadStampAfterKill = hasStamp();
     const printVersion = () => sluice(root, '--version');
@@ -120,6 +114,17 @@ describe('changed sources', () => {
     const built = dirname(join(root, addedOutput));
     expect(readdirSync(built).filter((name) => name.startsWith('added'))).toEqual([]);
   });
+
+  test('error: a broken source is reported with exit code 70 and does not count as built', async () => {
+    writeFileSync(join(root, addedFile), "export const broken: number = 'text';\n");
+    const { code, out, err } = await sluice(root, '--version');
+    expect({ code, out }).toEqual({ code: 70, out: '' });
+    expect(err).toContain(addedFile);
+    expect(err).toMatch(
+      /\nsluice: the build failed: typescript\/bin\/tsc failed; the lines above say why\n$/,
+    );
+    expect(hasStamp()).toBe(false);
+  });
 });
 
 /** Kills the build and its compilers as soon as it reports that it builds. */
@@ -136,7 +141,9 @@ async function killWhileBuilding(root: string): Promise<void> {
 }
 
 test('behavior: without sources the existing build runs', async () => {
-  const root = copyBuilt();
+  const root = keep(copyAgain(unbuilt));
+  copyBuild(root);
+  linkPackages(root, 'folders');
   for (const name of readdirSync(join(root, 'packages'))) {
     rmSync(join(root, 'packages', name, 'src'), { recursive: true, force: true });
   }
@@ -146,26 +153,18 @@ test('behavior: without sources the existing build runs', async () => {
 });
 
 test('error: a copy with neither sources nor a build reports that', async () => {
-  const root = copyUnbuilt();
+  const root = keep(copyAgain(unbuilt));
+  linkPackages(root, 'folders');
   rmSync(join(root, 'packages/server/src'), { recursive: true });
   const { code, out, err } = await sluice(root, '--version');
   expect({ code, out }).toEqual({ code: 70, out: '' });
   expect(err).toBe('sluice: there is neither a build nor sources to build it from\n');
 });
 
-test('error: a broken source is reported with exit code 70 and does not count as built', async () => {
-  const root = copyWithSource("export const broken: number = 'text';\n");
-  const { code, out, err } = await sluice(root, '--version');
-  expect({ code, out }).toEqual({ code: 70, out: '' });
-  expect(err).toContain(addedFile);
-  expect(err).toMatch(
-    /\nsluice: the build failed: typescript\/bin\/tsc failed; the lines above say why\n$/,
-  );
-  expect(existsSync(join(root, stampFile))).toBe(false);
-});
-
 test('error: a read-only copy with changed sources reports who must build', async () => {
-  const root = copyWithSource('export const added = 1;\n');
+  const root = keep(copyAgain(unbuilt));
+  copyBuild(root);
+  writeFileSync(join(root, addedFile), 'export const added = 1;\n');
   execFileSync('chmod', ['-R', 'a+rX,a-w', root]);
   const args = [join(root, 'packages/server/bin/sluice.js'), '--version'];
   // The root user may write everywhere.
@@ -179,8 +178,7 @@ test('error: a read-only copy with changed sources reports who must build', asyn
 });
 
 test('error: without installed packages the build reports what to do', async () => {
-  const root = copyUnbuilt();
-  rmSync(join(root, 'node_modules'), { recursive: true });
+  const root = keep(copyAgain(unbuilt));
   const args = [join(root, 'packages/server/bin/sluice.js'), '--version'];
   const { code, err } = await runCommand(process.execPath, args, root);
   expect(code).toBe(70);
@@ -188,14 +186,14 @@ test('error: without installed packages the build reports what to do', async () 
 });
 
 test('error: the exit code distinguishes a wrong command line from a failure', async () => {
-  const wrongCommand = await sluice(fresh, 'simulat');
+  const wrongCommand = await sluice(repositoryRoot, 'simulat');
   expect({ code: wrongCommand.code, out: wrongCommand.out }).toEqual({ code: 2, out: '' });
   expect(wrongCommand.err).toContain('(Did you mean simulate?)');
-  const wrongOption = await sluice(fresh, 'simulate', '--sed', '1');
+  const wrongOption = await sluice(repositoryRoot, 'simulate', '--sed', '1');
   expect({ code: wrongOption.code, out: wrongOption.out }).toEqual({ code: 2, out: '' });
   expect(wrongOption.err).toContain('(Did you mean --seed?)');
-  const nowhere = join(fresh, 'no-such-folder', 'blocks.jsonl');
-  const impossible = await sluice(fresh, 'simulate', '--blocks', '1', '--out', nowhere);
+  const nowhere = join(unbuilt, 'no-such-folder', 'blocks.jsonl');
+  const impossible = await sluice(repositoryRoot, 'simulate', '--blocks', '1', '--out', nowhere);
   expect({ code: impossible.code, out: impossible.out }).toEqual({ code: 1, out: '' });
   expect(impossible.err).toContain('[cli-file-unwritable]');
 });

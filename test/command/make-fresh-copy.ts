@@ -4,13 +4,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { listRepositoryFiles, repositoryRoot } from '../repository-files.ts';
 
+function makeFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'sluice-fresh-'));
+}
+
 /**
- * Returns a copy of the repository as after `git clone` and `npm ci`: the files that git would provide, without a
- * build. Files are copied one by one, because a clone would lack uncommitted changes. Installed packages are linked;
- * our own packages are linked inside the copy, as npm does.
+ * Returns a copy of the repository as after `git clone`: the files that git would provide, without a build and without
+ * installed packages. Files are copied one by one, because a clone would lack uncommitted changes.
  */
-export function makeFreshCopy(): string {
-  const root = mkdtempSync(join(tmpdir(), 'sluice-fresh-'));
+export function copyRepository(): string {
+  const root = makeFolder();
   const files = listRepositoryFiles();
   for (const folder of new Set(files.map(dirname))) {
     const target = join(root, folder);
@@ -20,28 +23,42 @@ export function makeFreshCopy(): string {
     // date.
     execFileSync('cp', ['-p', ...copied, target], { cwd: repositoryRoot });
   }
-  linkPackages(root);
   return root;
 }
 
-/**
- * Copies the build of the repository, or of a copy, into another copy. Modification times are kept, so that it is up to
- * date.
- */
-export function copyBuild(from: string, to: string): void {
-  const packages = readdirSync(join(from, 'packages')).map((name) => join('packages', name));
-  for (const folder of [...packages, 'bench']) {
-    const build = join(from, folder, 'dist');
+/** Returns a copy of a copy, with the same modification times. */
+export function copyAgain(from: string): string {
+  const root = makeFolder();
+  execFileSync('cp', ['-pR', `${from}/.`, root]);
+  return root;
+}
+
+/** Copies the build of the repository into a copy. Modification times are kept, so that it is up to date. */
+export function copyBuild(to: string): void {
+  const packages = readdirSync(join(repositoryRoot, 'packages'));
+  for (const folder of [...packages.map((name) => join('packages', name)), 'bench']) {
+    const build = join(repositoryRoot, folder, 'dist');
     if (existsSync(build)) execFileSync('cp', ['-pR', build, join(to, folder)]);
   }
 }
 
-function linkPackages(root: string): void {
+/**
+ * Links installed packages into a copy. Our own packages are linked inside the copy, as npm does. A copy that is built
+ * needs links to `files`, so that the compiler sees the packages inside the copy and a copied build refers to the same
+ * ones. Links to `folders` are cheaper.
+ */
+export function linkPackages(root: string, to: 'files' | 'folders'): void {
   const installed = join(repositoryRoot, 'node_modules');
   const modules = join(root, 'node_modules');
   mkdirSync(join(modules, '.bin'), { recursive: true });
   const isForeign = (name: string) => !name.startsWith('.') && name !== '@sluice';
-  linkFolders(installed, readdirSync(installed).filter(isForeign), modules);
+  const names = readdirSync(installed).filter(isForeign);
+  if (to === 'folders' || !linkFiles(installed, names, modules)) {
+    for (const name of names) {
+      rmSync(join(modules, name), { recursive: true, force: true });
+      symlinkSync(join(installed, name), join(modules, name));
+    }
+  }
   mkdirSync(join(modules, '@sluice'));
   for (const name of readdirSync(join(root, 'packages'))) {
     symlinkSync(join('..', '..', 'packages', name), join(modules, '@sluice', name));
@@ -52,15 +69,8 @@ function linkPackages(root: string): void {
   symlinkSync(join('..', '@sluice', 'server', 'bin', 'sluice.js'), join(modules, '.bin', 'sluice'));
 }
 
-/**
- * Links the files one by one, so that the compiler sees the packages inside the copy and a copied build refers to the
- * same ones. Across two disks only links to folders are possible, which work but cause a larger rebuild.
- */
-function linkFolders(source: string, names: readonly string[], target: string): void {
+/** Returns false across two disks. There only links to folders are possible, which work but cause a larger rebuild. */
+function linkFiles(source: string, names: readonly string[], target: string): boolean {
   const { status } = spawnSync('cp', ['-RPl', ...names, target], { cwd: source, stdio: 'ignore' });
-  if (status === 0) return;
-  for (const name of names) {
-    rmSync(join(target, name), { recursive: true, force: true });
-    symlinkSync(join(source, name), join(target, name));
-  }
+  return status === 0;
 }

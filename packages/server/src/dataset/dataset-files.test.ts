@@ -1,34 +1,29 @@
 import { beforeEach, expect, test } from 'vitest';
 import { makeRun } from '../chain/testing/chain-fixtures.ts';
-import { SimFs } from '../storage/testing/sim-fs.ts';
+import type { SimFs } from '../storage/testing/sim-fs.ts';
 import { checkJournalExists, hasBlocks, listIfExists } from './dataset-files.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
 import { describeBuilt, describeSegment, SegmentStore } from './segment-store.ts';
+import { makeEmptyDisk, touch } from './testing/empty-disk.ts';
 
 let fs: SimFs;
 beforeEach(async () => {
-  fs = new SimFs();
-  await fs.makeFolder('data');
+  fs = await makeEmptyDisk();
 });
-
-async function touch(path: string): Promise<void> {
-  await fs.makeFolder(path.slice(0, path.lastIndexOf('/')));
-  await (await fs.openFile(path, 'create')).close();
-}
 
 test('default: a folder has blocks if it has a journal or a segment', async () => {
   expect(await hasBlocks('data', fs)).toBe(false);
-  await touch('data/segments/notes.txt');
-  await touch('data/journal/notes.txt');
+  await touch(fs, 'data/segments/notes.txt');
+  await touch(fs, 'data/journal/notes.txt');
   expect(await hasBlocks('data', fs)).toBe(false);
   await checkJournalExists('data', fs);
-  await touch('data/segments/1.segment');
+  await touch(fs, 'data/segments/1.segment');
   expect(await hasBlocks('data', fs)).toBe(true);
 });
 
 test('error: journal-missing for segments without a journal', async () => {
-  await touch('data/segments/1.segment');
-  await touch('data/segments/2.segment');
+  await touch(fs, 'data/segments/1.segment');
+  await touch(fs, 'data/segments/2.segment');
   await expect(checkJournalExists('data', fs)).rejects.toMatchObject({
     code: 'journal-missing',
     detail: { segments: 2 },
@@ -83,10 +78,10 @@ test('behavior: only unused segments and unfinished files are removed, and none 
   const store = new SegmentStore('data/segments', fs);
   await store.collect(new Set());
   const segment = await store.write({ ...built, parts: [Uint8Array.of(1, 2)] }, headers);
-  await touch('data/segments/old.segment');
-  await touch('data/segments/kept.segment');
-  await touch('data/segments/other.segment.tmp');
-  await touch('data/segments/notes.txt');
+  await touch(fs, 'data/segments/old.segment');
+  await touch(fs, 'data/segments/kept.segment');
+  await touch(fs, 'data/segments/other.segment.tmp');
+  await touch(fs, 'data/segments/notes.txt');
   await store.collect(new Set(['kept.segment']));
   const left = await fs.list('data/segments');
   expect(left).toContain(segment.id);

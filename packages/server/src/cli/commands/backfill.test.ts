@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import type { SimulatedNode } from '../../simulator/start-node.ts';
@@ -11,7 +9,6 @@ import { startSimulatedNode } from '../../simulator/start-simulated-node.ts';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 
-const bin = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url));
 const firstSlot = 260;
 const headSlot = 300;
 let folder: string;
@@ -153,55 +150,5 @@ describe('sluice serve --backfill-to', () => {
       expect([code, err]).toEqual([2, expect.stringContaining(`${option} needs `)]);
       expect(err).not.toContain('secret');
     }
-  });
-
-  test('behavior: a service loads history while it follows, and start_block moves down', async () => {
-    const args = ['--data', at('served'), '--port', '0', '--admin-port', '0', '--rpc', node.rpcUrl];
-    const rest = ['--dataset', 'mine', '--from', 'latest', '--backfill-to', '230'];
-    // The node refuses the blocks of history until the service was seen at its first start_block.
-    const older = { methods: ['getBlock'], fromSlot: 0, toSlot: headSlot - 40 } as const;
-    const held = node.faults.set({ kind: 'rpc-error', code: -32014, ...older });
-    const child = spawn(process.execPath, [bin, 'serve', ...args, ...rest]);
-    let text = '';
-    child.stdout.on('data', (chunk) => {
-      text += String(chunk);
-    });
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    try {
-      while (!/http:\S+\s/.test(text)) await systemClock.sleep(20);
-      const base = `${(/http:\S+/.exec(text) as RegExpExecArray)[0]}/datasets/mine`;
-      const read = async (path: string) => (await fetch(`${base}/${path}`)).json();
-      const starts = new Set<number>();
-      for (let start = 0; start !== 230; ) {
-        start = ((await read('metadata')) as { start_block?: number }).start_block ?? 0;
-        starts.add(start);
-        if (start > 0) node.faults.clear({ id: held.id });
-        await systemClock.sleep(20);
-      }
-      // start_block moves from the first followed block to the end of history in one step, because all of it fits into one segment.
-      starts.delete(0);
-      expect(starts.size).toBe(2);
-      let status: { backfill: unknown; alarms: unknown[] };
-      do status = (await read('status')) as typeof status;
-      while (status.backfill !== null);
-      expect(status.alarms).toEqual([]);
-      const query = { fromBlock: 230, toBlock: headSlot - 1, includeAllBlocks: true };
-      const response = await fetch(`${base}/stream`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(query),
-      });
-      const lines = (await response.text()).trimEnd().split('\n');
-      const slots = lines.map(
-        (line) => (JSON.parse(line) as { header: { number: number } }).header,
-      );
-      expect(slots.map(({ number }) => number)).toEqual(
-        Array.from({ length: headSlot - 230 }, (_, i) => 230 + i),
-      );
-    } finally {
-      node.faults.clear();
-      child.kill('SIGTERM');
-    }
-    expect(await ended).toBe(0);
   });
 });

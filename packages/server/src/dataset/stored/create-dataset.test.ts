@@ -2,8 +2,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, makeRun, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
-import { SimFs } from '../../storage/testing/sim-fs.ts';
+import type { SimFs } from '../../storage/testing/sim-fs.ts';
 import type { Manifest } from '../manifest.ts';
+import { makeEmptyDisk, touch } from '../testing/empty-disk.ts';
 import { createDataset, datasetExists } from './create-dataset.ts';
 import { dropDataset, removeDropped } from './drop-dataset.ts';
 import { findDatasets } from './find-datasets.ts';
@@ -21,21 +22,15 @@ const manifest: Manifest = {
 
 let fs: SimFs;
 beforeEach(async () => {
-  fs = new SimFs();
-  await fs.makeFolder('data');
+  fs = await makeEmptyDisk();
 });
-
-async function touch(path: string): Promise<void> {
-  await fs.makeFolder(path.slice(0, path.lastIndexOf('/')));
-  await (await fs.openFile(path, 'create')).close();
-}
 
 test('default: a dataset is found once it was created', async () => {
   expect(await findDatasets('data', fs)).toEqual([]);
   await createDataset('data/one', manifest, { fs });
   await createDataset('data/two', { ...manifest, name: 'two' }, { fs });
   await fs.makeFolder('data/empty');
-  await touch('data/Not a name/manifest.json');
+  await touch(fs, 'data/Not a name/manifest.json');
   expect(await findDatasets('data', fs)).toEqual(['one', 'two']);
 });
 
@@ -55,15 +50,15 @@ test('behavior: a dataset is renamed durably before it is removed', async () => 
 
 test('behavior: a dataset that lost its manifest exists, so that nothing overwrites it', async () => {
   expect(await datasetExists('data/one', fs)).toBe(false);
-  await touch('data/one/notes.txt');
+  await touch(fs, 'data/one/notes.txt');
   expect(await datasetExists('data/one', fs)).toBe(false);
-  await touch('data/one/segments/1.segment');
+  await touch(fs, 'data/one/segments/1.segment');
   expect(await datasetExists('data/one', fs)).toBe(true);
 });
 
 test('behavior: only what an interrupted drop left is removed', async () => {
   for (const name of ['one.dropped', 'Not a name.dropped', 'one', 'dropped']) {
-    await touch(`data/${name}/manifest.json`);
+    await touch(fs, `data/${name}/manifest.json`);
   }
   await removeDropped('data', fs);
   expect(await fs.list('data')).toEqual(['Not a name.dropped', 'dropped', 'one']);

@@ -21,14 +21,14 @@ import type { ChainOptions } from '../../simulator/chain/chain-options.ts';
 import type { FaultRequest } from '../../simulator/faults/faults.ts';
 import { type SimulatedNode, startNode } from '../../simulator/start-node.ts';
 import { createSimulatedLedger } from '../../simulator/start-simulated-node.ts';
-import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { BlockLoader } from '../follow/block-loader.ts';
 import { FollowedSource } from '../follow/followed-source.ts';
-import { type PreparedBlock, prepareBlock } from '../prepare/prepared-block.ts';
+import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import { fastClock } from '../testing/fast-clock.ts';
+import { prepareOnce } from '../testing/prepare-once.ts';
 import { Backfill } from './backfill.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -36,8 +36,8 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-const startSlot = 160;
-const limits = { sealBlockCount: 20, sealBytes: 48 * 1024 * 1024 };
+const startSlot = 120;
+const limits = { sealBlockCount: 10, sealBytes: 48 * 1024 * 1024 };
 const slotOf = (value: number) => parseSlot(value) as Slot;
 
 type Place = Pick<Setting, 'fs' | 'folder'>;
@@ -78,7 +78,7 @@ async function startSetting(
   closers.push(async () => {
     for (const { remote } of sources) await remote.close();
   });
-  const loader = new BlockLoader(async (slot, bytes) => prepareBlock(normalizeBlock(slot, bytes)));
+  const loader = new BlockLoader(async (...block) => prepareOnce(...block));
   const dataset = await storeTenBlocks({ fs, folder }, sources[0] as FollowedSource, loader);
   const linked: number[] = [];
   const faults: unknown[] = [];

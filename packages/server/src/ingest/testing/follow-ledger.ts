@@ -6,14 +6,12 @@ import type { DatasetLimits } from '../../dataset/dataset-limits.ts';
 import type { Retention } from '../../dataset/retention.ts';
 import { createDataset, datasetExists } from '../../dataset/stored/create-dataset.ts';
 import type { SimulatedNode } from '../../simulator/start-node.ts';
-import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
 import type { SourceOptions } from '../../source/open-source.ts';
-import { readLineBlock } from '../../source/portal/read-line-block.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import type { StartPoint } from '../follow/choose-start.ts';
 import { Ingester } from '../ingester.ts';
-import { prepareBlock } from '../prepare/prepared-block.ts';
+import { prepareOnce } from './prepare-once.ts';
 
 export interface Following {
   readonly dataset: Dataset;
@@ -81,8 +79,7 @@ export async function followNodes(
       dataset,
       clock: modules.clock,
       random: Random.fromSeed(1),
-      prepare: async (slot, bytes, format) =>
-        prepareBlock(format === 'line' ? readLineBlock(slot, bytes) : normalizeBlock(slot, bytes)),
+      prepare: async (slot, bytes, format) => prepareOnce(slot, bytes, format),
     },
   );
   const stop = new AbortController();

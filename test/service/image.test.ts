@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { repositoryRoot } from '../repository-files.ts';
-import { ServiceProcess } from '../service/service-process.ts';
+import { ServiceProcess } from './service-process.ts';
 
 const dockerfile = readFileSync(join(repositoryRoot, 'Dockerfile'), 'utf8');
 const root = mkdtempSync(join(tmpdir(), 'sluice-image-'));
