@@ -124,6 +124,21 @@ test.each<[Setting, number[][]]>([
   expect(segments).toEqual(expected);
 });
 
+test('limit: a segment has at most 1,024 blocks', async () => {
+  const many = makeHeaders(
+    'm',
+    Array.from({ length: 1_025 }, (_, i) => i),
+  );
+  const { modules, segments } = start();
+  const prepare: ImportModules['prepare'] = async (slot) => ({
+    header: many[slot] as BlockHeader,
+    bytes: new Uint8Array(2),
+    counts: newCounts(),
+  });
+  await importBlocks(read(many.map((header) => lineOf(header))), { ...modules, prepare }, signal);
+  expect(segments.map(({ length }) => length)).toEqual([1_024, 1]);
+});
+
 /** A dataset with the first blocks sealed. */
 async function withFirst(count: number): Promise<ChainSnapshot> {
   const { modules, state } = start();

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { CodedError } from '../../base/errors.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, makeRun, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
@@ -37,6 +38,29 @@ test('default: a dataset is found once it was created', async () => {
   await fs.makeFolder('data/empty');
   await touch('data/Not a name/manifest.json');
   expect(await findDatasets('data', fs)).toEqual(['one', 'two']);
+});
+
+test('behavior: the folder of a new dataset is durable in its parent folder', async () => {
+  const synced: string[] = [];
+  const syncFolder = fs.syncFolder.bind(fs);
+  fs.syncFolder = async (path) => {
+    synced.push(path);
+    if (path !== '/') await syncFolder(path);
+  };
+  await createDataset('data/one', manifest, { fs });
+  expect(synced.at(-1)).toBe('data');
+  await createDataset('/one', manifest, { fs });
+  expect(synced.at(-1)).toBe('/');
+});
+
+test('behavior: a folder that cannot be read is found, and a bug is thrown', async () => {
+  await createDataset('data/one', manifest, { fs });
+  const list = fs.list.bind(fs);
+  let error: Error = new CodedError('storage-forbidden');
+  fs.list = async (path) => (path === 'data' ? list(path) : Promise.reject(error));
+  expect(await findDatasets('data', fs)).toEqual(['one']);
+  error = new CodedError('storage-failed');
+  await expect(findDatasets('data', fs)).rejects.toBe(error);
 });
 
 test('behavior: a dataset is renamed durably before it is removed', async () => {

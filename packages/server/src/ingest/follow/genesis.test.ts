@@ -83,6 +83,13 @@ test('behavior: sources that do not answer are asked again until one is known', 
   expect([adopted, isUsed(late)]).toEqual([['x'], true]);
 });
 
+test('behavior: a source that must not be asked yet is left out', async () => {
+  const [paused, other] = [makeSource('s0', 'x'), makeSource('s1', 'y')];
+  paused.health.fail({ kind: 'refused', reason: 'outage', cause: 'x', retryAfterMs: 60_000 });
+  await agree([paused, other], makeDataset(null));
+  expect([adopted, isUsed(paused), isUsed(other)]).toEqual([['y'], false, true]);
+});
+
 test('behavior: nobody is asked after the stop, nor if all sources are disabled', async () => {
   const stop = new AbortController();
   stop.abort();

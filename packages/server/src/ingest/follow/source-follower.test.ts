@@ -221,6 +221,12 @@ test('behavior: a witness resolves a block that is not a child of our head', asy
   expect([await step(), at(), taken()]).toEqual([true, 12, 0]);
 });
 
+test('behavior: a witness of a new dataset stores its first block', async () => {
+  const snapshot = makeSnapshot(own.slice(0, 1));
+  const { step, head: at } = start({ snapshot, isLeader: false });
+  expect([await step(), at()]).toEqual([true, 11]);
+});
+
 test('behavior: a witness without news checks the head, and notes a refused header', async () => {
   const still = start({
     headers: makeHeaders('b', [11], own[0]).concat(own.slice(0, 1)),
