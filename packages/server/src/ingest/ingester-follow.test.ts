@@ -148,6 +148,27 @@ test('behavior: one source delivers blocks, and another one only if it fails or 
   await end();
 });
 
+test('behavior: a fork of the only source is followed', async () => {
+  const source = node();
+  const { clock, dataset, end } = await follow([source]);
+  const branch = makeHeaders('b', [11, 12, 13], chain[10]);
+  source.headers = [...upTo(10), ...branch];
+  await clock.advance(1_000);
+  expect(dataset.current.head?.hash).toBe(branch.at(-1)?.hash);
+  expect(dataset.current.replaced.size).toBe(2);
+  await end();
+});
+
+test('behavior: after a stop, a source in a pause is not asked again', async () => {
+  const source = node();
+  const { clock, end } = await follow([source]);
+  source.isDown = true;
+  await clock.advance(5_000);
+  const before = { ...source.counts };
+  await end();
+  expect(source.counts).toEqual({ ...before, close: 1 });
+});
+
 test('behavior: with an agreement of two, a block is stored when both sources have it', async () => {
   const [first, second] = [node('first'), node('second')];
   const { clock, head, end } = await follow([first, second], { agreement: 2 });
@@ -224,9 +245,9 @@ test('behavior: while the disk fails, the silence of sources means nothing', asy
   expect(isDown()).toBe(false);
   // The minute begins when the disk works again.
   dataset.storage = 'open';
-  await clock.advance(59_000);
+  await clock.advance(59_999);
   expect(isDown()).toBe(false);
-  await clock.advance(2_000);
+  await clock.advance(1);
   expect(isDown()).toBe(true);
   await end();
 });
@@ -254,14 +275,16 @@ test('error: ingest-stalled is raised when reported blocks are not stored for 30
 
 test('limit: a stall of less than 30 s is no alarm', async () => {
   const source = node();
-  const { clock, raised, end } = await follow([source]);
+  const { clock, head, raised, end } = await follow([source]);
+  await clock.advance(950);
   source.headers = upTo(13);
-  await clock.advance(200);
+  await clock.advance(50);
+  expect(head()).toBe(13);
   vi.spyOn(source, 'block').mockResolvedValue(refusal('pending', 'null'));
   source.headers = upTo(14);
-  await clock.advance(29_000);
+  await clock.advance(29_999);
   expect(raised()).toEqual([]);
-  await clock.advance(2_000);
+  await clock.advance(1);
   expect(raised()).toHaveLength(1);
   await end();
 });

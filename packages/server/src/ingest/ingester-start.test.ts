@@ -119,6 +119,25 @@ test('behavior: a source of another ledger is disabled and never followed, also 
   await end();
 });
 
+test('behavior: a source whose ledger is not known yet is not used', async () => {
+  const [unknown, good] = [node('unknown'), node('good')];
+  vi.spyOn(unknown, 'identity').mockResolvedValue(refusal('pending', 'null'));
+  unknown.finalized = 2;
+  const { clock, dataset, head, end } = startIngester([unknown, good]);
+  await clock.advance(2_000);
+  expect([head(), dataset.current.finalized?.number]).toEqual([12, 8]);
+  const { listSlots, slot, block, header } = unknown.counts;
+  expect([listSlots, slot, block, header]).toEqual([undefined, undefined, undefined, undefined]);
+  await end();
+});
+
+test('behavior: a ledger of one block is complete at slot 0', async () => {
+  const { clock, ingester, end } = startIngester([node('node', { last: 0, finalized: 0 })]);
+  await clock.advance(1_000);
+  expect(ingester.status.behindSlots).toBe(0);
+  await end();
+});
+
 test('behavior: a source that answers late is used from then on', async () => {
   const [first, late] = [node('first'), node('late')];
   late.isDown = true;

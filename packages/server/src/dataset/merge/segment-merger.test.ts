@@ -18,7 +18,7 @@ const [first, second, third] = blocks as [
 ];
 const expected = toBuiltSegment(buildSegment(blocks));
 
-test('behavior: segments and drafts are merged in order, a failure ends the thread, and the next call starts another one', async () => {
+test('behavior: segments and drafts are merged in order, a failure ends the thread, and a later call starts another one', async () => {
   const merger = new SegmentMerger({ isLowPriority: false });
   const one = buildSegment([first]);
   const draft = encodeDraft(second, undefined, (length) => new Uint8Array(length));
@@ -43,10 +43,9 @@ test('behavior: segments and drafts are merged in order, a failure ends the thre
       reason: { code: 'segment-merge-failed', cause: expect.anything() },
     });
   }
+  await merger.close();
   await merger.append(buildSegment([first]));
-  const pending = merger.finish();
-  pending.catch(() => undefined);
-  const unanswered = merger.finish();
+  const unanswered = merger.append(buildSegment([second]));
   unanswered.catch(() => undefined);
   await merger.close();
   await expect(unanswered).rejects.toMatchObject({

@@ -80,6 +80,15 @@ test('behavior: a block that is loaded again is not counted, and does not clear 
   expect(alarms.list()).toEqual([]);
 });
 
+test('behavior: a task that is stopped before it runs starts nothing', async () => {
+  const { clock, state, stop, running } = await start();
+  state.end(new CodedError('backfill-stuck', { slot: 89, fault: 'none' }));
+  await clock.advance(1_000);
+  stop.abort();
+  await running;
+  expect(state.runCount).toBe(1);
+});
+
 test('error: a bug ends the task', async () => {
   const { state, running } = await start();
   state.end(new TypeError('a bug'));

@@ -76,6 +76,18 @@ test('behavior: a block without a height gets it from its child, also in its byt
   expect(taken.map(({ bytes }) => openSegment(bytes).headers[0])).toEqual([three, four]);
 });
 
+test('behavior: an omitted parent hash is added when the parent is known, also in the bytes', () => {
+  const run = new HistoryRun(first);
+  run.add(blockOf(four));
+  const own = { ...three, parentHash: null };
+  const bytes = buildSegment([{ header: own, ...rows, rewards: [] }]);
+  expect(run.add({ ...blockOf(own), bytes })).toBe(undefined);
+  expect(run.add(blockOf(one))).toBe(undefined);
+  const [taken, ...rest] = run.take(false);
+  expect([taken?.header, rest.length]).toEqual([three, 1]);
+  expect(openSegment(taken?.bytes as Uint8Array).headers).toEqual([three]);
+});
+
 test('behavior: without a height of the child, and at slot 0, the height stays unknown', () => {
   const run = new HistoryRun({ ...first, height: null });
   const block = heightless(four);

@@ -103,3 +103,24 @@ test('behavior: a source that is not ready is not asked, and one other block is 
   await differing.clock.advance(2_000);
   expect(await differing.reached).toBe('missing');
 });
+
+test.each([
+  ['one has the block and one has another', ['shown', 'other'], 'missing'],
+  ['one refuses and one has another', [undefined, 'other'], 'missing'],
+  ['both have the block', ['shown', 'shown'], 'reached'],
+  ['one has the block and one is silent', ['shown', 'silent'], 'missing'],
+])('behavior: an agreement of three is right if %s', async (_, hashes, outcome) => {
+  const clock = new ManualClock();
+  const others = hashes.map((hash) => {
+    const source = makeSource(20, hash ?? '');
+    const refused = { kind: 'refused', reason: 'outage' };
+    const header = async () => (hash === 'silent' ? new Promise(() => undefined) : refused);
+    if (hash === undefined || hash === 'silent') Object.assign(source.remote, { header });
+    return source;
+  });
+  const sources = [makeSource(20, 'shown'), ...others];
+  const agreement = new TipAgreement(3, { clock, sources: () => sources });
+  const reached = agreement.reach(block, sources[0] as FollowedSource, signal);
+  await clock.advance(5_000);
+  expect(await reached).toBe(outcome);
+});
