@@ -201,6 +201,17 @@ test('behavior: an abandoned writer rejects what is queued, and writes again aft
   await writer.reopen();
   await writer.commit([extend(1)]);
   expect(writer.visible.head?.number).toBe(11);
+  writer.abandon(cause);
+  expect(writer.isFailed).toBe(true);
+});
+
+test('behavior: a lock that is held is not acquired again', async () => {
+  const reacquireLock = async () => expect.unreachable();
+  const writer = await open(new SimFs(), {}, { reacquireLock });
+  await writer.commit([create]);
+  writer.abandon(new CodedError('storage-missing'));
+  await writer.reopen();
+  expect(writer.isFailed).toBe(false);
 });
 
 test('behavior: a writer that has not failed is not reopened', async () => {

@@ -1,5 +1,5 @@
 /** What a dataset passes to the modules it was opened with, and what it reports. */
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { CodedError, ERRORS } from '../base/errors.ts';
 import { ManualClock } from '../base/testing/manual-clock.ts';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
@@ -8,6 +8,7 @@ import { buildSegment } from '../segment/write/build-segment.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import type { NewChange } from './chain-writer.ts';
 import { Dataset, type DatasetModules } from './dataset.ts';
+import { MergeThread } from './merge/merge-thread.ts';
 import type { SegmentFiles } from './segment-files.ts';
 import { createDataset } from './stored/create-dataset.ts';
 import { mergeInProcess, toBuiltSegment } from './testing/merge-in-process.ts';
@@ -36,9 +37,9 @@ beforeEach(async () => {
 
 const limits = { sealBlockCount: 2 };
 
-function open(modules: Partial<DatasetModules> = {}): Promise<Dataset> {
+function open(modules: Partial<DatasetModules> = {}, more = {}): Promise<Dataset> {
   return Dataset.open(
-    { folder, realTime: true, limits },
+    { folder, realTime: true, limits: { ...limits, ...more } },
     { fs, clock, isLockHeld: () => true, merge: mergeInProcess, ...modules },
   );
 }
@@ -80,14 +81,22 @@ test('behavior: forks and the blocks that they replaced are counted', async () =
     bytes: bytesOf(block),
   }));
   await dataset.commit([{ kind: 'replace', ancestor: ref('a11'), blocks }]);
-  await dataset.commit([{ kind: 'finalize', block: ref('a10') }]);
-  await dataset.commit([{ kind: 'finalize', block: ref('a10') }]);
-  expect(dataset.status().counters).toEqual({
-    commits: 3,
-    forks: 1,
-    replacedBlocks: 2,
-    writeFailures: 0,
-  });
+  await dataset.commit([{ kind: 'finalize', block: ref('a11') }]);
+  await dataset.commit([{ kind: 'finalize', block: ref('a11') }]);
+  const counters = { commits: 3, forks: 1, replacedBlocks: 2, writeFailures: 0 };
+  expect(dataset.status().counters).toEqual(counters);
+  // Blocks that move into a segment are not replaced.
+  expect(await dataset.seal()).toBe(true);
+  expect(dataset.status().counters).toEqual({ ...counters, commits: 4 });
+  const again = makeRun('c', [12], tip).map((block) => ({
+    header: block.header,
+    bytes: bytesOf(block),
+  }));
+  await dataset.commit([
+    { kind: 'replace', ancestor: ref('a11'), blocks: again },
+    { kind: 'finalize', block: ref('c12') },
+  ]);
+  expect(dataset.status().counters).toMatchObject({ commits: 5, forks: 2, replacedBlocks: 3 });
 });
 
 test('behavior: a damaged segment raises an alarm that names no folder, and is reported', async () => {
@@ -133,6 +142,8 @@ test('error: without space elsewhere no blocks are added, but other changes are 
   await dataset.commit([create, extend(0, 1)]);
   isFull = true;
   await expect(dataset.commit([extend(2)])).rejects.toMatchObject({ code: 'feed-full' });
+  const both: NewChange[] = [extend(2), { kind: 'finalize', block: ref('a12') }];
+  await expect(dataset.commit(both)).rejects.toMatchObject({ code: 'feed-full' });
   await dataset.commit([{ kind: 'finalize', block: ref('a11') }]);
   expect(dataset.snapshot()).toMatchObject({ head: ref('a11'), finalized: ref('a11') });
   expect(alarmTexts(dataset)).toEqual([]);
@@ -149,6 +160,7 @@ test('error: dataset-write-failed: the alarm has the cause if it is known, and o
   isFailing = true;
   await expect(dataset.commit([extend()])).rejects.toMatchObject({ code: 'dataset-write-failed' });
   expect(alarmTexts(dataset)).toEqual([`dataset-write-failed: ${cause.message}`]);
+  expect(dataset.status().storage).toEqual({ kind: 'failed', code: 'dataset-write-failed' });
   await dataset.reopen();
   expect(alarmTexts(dataset)).toEqual([]);
   cause = new TypeError('a bug');
@@ -239,6 +251,34 @@ test('behavior: sealing and loading history stop while there is too little space
     full,
   );
   expect([mergeCount, dataset.status().leaseCount]).toEqual([0, 0]);
+});
+
+test('limit: blocks are sealed when they have enough bytes', async () => {
+  const sealBytes = run.slice(0, 3).reduce((sum, block) => sum + bytesOf(block).length, 0);
+  const dataset = await open({}, { sealBlockCount: 99, sealBytes });
+  await dataset.commit([create, extend(), { kind: 'finalize', block: ref('a13') }]);
+  expect([await dataset.seal(), await dataset.seal()]).toEqual([true, false]);
+  expect(dataset.snapshot().segments.map(({ blockCount }) => blockCount)).toEqual([3]);
+});
+
+test('default: segments are merged in a thread', async () => {
+  const merge = vi.spyOn(MergeThread.prototype, 'merge').mockImplementation(mergeInProcess);
+  const dataset = await Dataset.open(
+    { folder, realTime: true, limits },
+    { fs, clock, isLockHeld: () => true },
+  );
+  await dataset.commit([create, extend(), { kind: 'finalize', block: ref('a13') }]);
+  expect([await dataset.seal(), merge.mock.calls.length]).toEqual([true, 1]);
+  merge.mockRestore();
+});
+
+test('behavior: a trim that removes nothing is no commit', async () => {
+  const dataset = await open();
+  const before = await dataset.commit([create, extend()]);
+  expect([await dataset.trim({ kind: 'all' }), dataset.snapshot() === before]).toEqual([
+    false,
+    true,
+  ]);
 });
 
 test('behavior: history is prepended as one segment, and the start moves down', async () => {

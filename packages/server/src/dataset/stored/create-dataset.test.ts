@@ -5,6 +5,7 @@ import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, makeRun, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import type { Manifest } from '../manifest.ts';
+import { checkFolderNotShared } from './check-folder-not-shared.ts';
 import { createDataset, datasetExists } from './create-dataset.ts';
 import { dropDataset, removeDropped } from './drop-dataset.ts';
 import { findDatasets } from './find-datasets.ts';
@@ -100,6 +101,12 @@ test('error: dataset-folder-shared if datasets are inside of the dataset', async
     code: 'dataset-folder-shared',
     detail: { folder: 'data/one', datasets: 'two' },
   });
+  await createDataset('data/one/three', { ...manifest, name: 'three' }, { fs });
+  await expect(checkFolderNotShared('data/one', fs)).rejects.toMatchObject({
+    detail: { datasets: 'three two' },
+  });
+  fs.list = () => Promise.reject(new CodedError('storage-missing'));
+  await checkFolderNotShared('data/nowhere', fs);
 });
 
 test('error: dataset-name-invalid for a name that is not one', async () => {
@@ -121,6 +128,7 @@ test('behavior: a restored dataset has the chain it was given, and nothing hot',
   expect(stored.snapshot).toMatchObject({ start: 10, head: chain.head, segments: chain.segments });
   expect([stored.manifest, stored.blockCount]).toEqual([manifest, 2]);
   expect(stored.byteLength).toBeGreaterThan(70);
+  expect(fs.openFileCount).toBe(0);
   const hot = { ...chain, hot: run };
   await expect(restoreDataset('data/two', { manifest, chain: hot }, { fs })).rejects.toThrow(
     'hot blocks are restored',

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import type { HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
@@ -64,7 +65,12 @@ test('behavior: a reload returns the blocks added meanwhile, with a higher versi
 test('behavior: a wait for a change ends when its signal aborts', async () => {
   const reader = await StoredReader.open(folder, fs);
   const stop = new AbortController();
-  const waiting = reader.changed(0, stop.signal);
+  let isOver = false;
+  const waiting = reader.changed(0, stop.signal).finally(() => {
+    isOver = true;
+  });
+  await nextTurn();
+  expect(isOver).toBe(false);
   stop.abort();
   expect(await waiting).toBe(reader.snapshot());
 });

@@ -12,6 +12,7 @@ import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { Dataset } from '../dataset.ts';
+import type { BuiltSegment } from '../merge/built-segment.ts';
 import { SegmentStore } from '../segment-store.ts';
 import { mergeInProcess, toBuiltSegment } from '../testing/merge-in-process.ts';
 import { createDataset, datasetExists } from './create-dataset.ts';
@@ -48,8 +49,9 @@ beforeEach(async () => {
 async function verify(disk: Fs = fs): Promise<string[]> {
   const damages = await verifyDataset({ folder }, disk, never);
   return damages.map(({ file, error }) => {
-    const { unit } = error.detail;
-    return unit === undefined ? `${file}: ${error.code}` : `${file}: ${error.code} ${unit}`;
+    const { unit, reason } = error.detail;
+    const place = unit === 'file' ? `: ${reason}` : ` ${unit}`;
+    return `${file}: ${error.code}${unit === undefined ? '' : place}`;
   });
 }
 
@@ -125,7 +127,8 @@ test('error: intact segments under the wrong names are detected by links and nam
   await change(segmentPath(1), () => other);
   expect(await verify()).toEqual([`${segmentFile(1)}: chain-not-linked`]);
   await change(segmentPath(0), () => buildSegment(blocks.slice(0, 2)));
-  expect((await verify())[0]).toBe(`${segmentFile(0)}: segment-damaged file`);
+  const renamed = 'the content does not match the file name';
+  expect((await verify())[0]).toBe(`${segmentFile(0)}: segment-damaged: ${renamed}`);
 });
 
 test('error: payload-damaged: a damaged hot block in an older journal file is reported by its slot', async () => {
@@ -212,7 +215,9 @@ test('behavior: the journal has the place of each signature index, and a wrong p
   expect(places).toEqual([expect.any(Object), expect.any(Object)]);
   expect(await verify()).toEqual([]);
   await dataset.commit([{ kind: 'seal', segments: [await sealHot()] }]);
-  expect(await verify()).toEqual([expect.stringContaining('segment-damaged file')]);
+  expect(await verify()).toEqual([
+    expect.stringContaining(': the journal has another position of its signature index'),
+  ]);
 });
 
 /** Verifies a dataset from slot 0 whose only block has this content. */
@@ -234,13 +239,11 @@ async function verifyHot(bytes: (block: Block) => Uint8Array): Promise<string[]>
 test('error: a hot block that is not the recorded one, or not alone, or damaged, is reported', async () => {
   expect(await verifyHot((block) => buildSegment([block]))).toEqual([]);
   const other = (block: Block) => ({ ...block, header: { ...block.header, hash: hash('b0') } });
-  expect(await verifyHot((block) => buildSegment([other(block)]))).toEqual([
-    'journal, slot 0: segment-damaged file',
-  ]);
+  const differs =
+    'journal, slot 0: segment-damaged: the block is not the one recorded in the journal';
+  expect(await verifyHot((block) => buildSegment([other(block)]))).toEqual([differs]);
   const next = (block: Block) => ({ ...block, header: makeHeader('a', 1, block.header) });
-  expect(await verifyHot((block) => buildSegment([block, next(block)]))).toEqual([
-    'journal, slot 0: segment-damaged file',
-  ]);
+  expect(await verifyHot((block) => buildSegment([block, next(block)]))).toEqual([differs]);
   const unlinked = await verifyHot((block) => buildSegment([next(block)]));
   expect(unlinked).toEqual(['journal, slot 0: chain-not-linked']);
   const damaged = await verifyHot((block) => {
@@ -279,6 +282,12 @@ test('behavior: damage counts even if the journal is damaged meanwhile, and a bu
   });
   await expect(verify(broken)).rejects.toThrow('a bug');
   await change(segmentPath(0), flip(100));
+  let isRead = false;
+  const late = readOnly(async (path) => {
+    if (isRead && path.includes('/journal/')) throw new TypeError('a late bug');
+    isRead ||= path === segmentPath(0);
+  });
+  await expect(verify(late)).rejects.toThrow('a late bug');
   const [journal] = await fs.list(`${folder}/journal`);
   let isDamaged = false;
   const disk = readOnly(async (path) => {
@@ -292,12 +301,19 @@ test('behavior: damage counts even if the journal is damaged meanwhile, and a bu
   expect(found.filter((text) => text.startsWith(segmentFile(1)))).toHaveLength(1);
 });
 
-/** Stores the hot blocks as a segment whose description has a wrong place. */
-async function sealHot(): Promise<SealedSegment> {
+test('behavior: a segment of an earlier version, without that place, is not damaged', async () => {
+  await dataset.commit([{ kind: 'seal', segments: [await sealHot(() => undefined)] }]);
+  expect(await verify()).toEqual([]);
+});
+
+const wrongPlace = (place: BuiltSegment['signatures']) =>
+  place === undefined ? undefined : { ...place, offset: 0 };
+
+/** Stores the hot blocks as a segment whose description has another place, by default a wrong one. */
+async function sealHot(placeOf = wrongPlace): Promise<SealedSegment> {
   const hot = blocks.slice(6);
   const built = toBuiltSegment(buildSegment(hot));
-  const { signatures } = built;
-  const wrong = signatures === undefined ? undefined : { ...signatures, offset: 0 };
+  const wrong = placeOf(built.signatures);
   const store = new SegmentStore(`${folder}/segments`, fs);
   await dataset.commit([{ kind: 'finalize', block: (blocks.at(-1) as Block).header }]);
   return await store.write(
