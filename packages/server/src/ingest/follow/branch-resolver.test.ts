@@ -173,7 +173,7 @@ test('behavior: without other votes, the branch is taken when it is shown again 
 
 test('behavior: another branch with a higher tip is not the same branch again', async () => {
   const other = makeHeaders('c', [13, 14, 15], twelve);
-  const setting = start({ others: [own.slice(0, 3)] });
+  const setting = start({ others: [own.slice(0, 3)], loaded: () => other.map(toLoaded) });
   expect(await setting.resolver.resolve(tip, signal)).toBe(false);
   const { header } = makeFakeSource({ clock: setting.clock, headers: [...own, ...other] }).remote;
   setting.source.remote.header = header;

@@ -90,6 +90,25 @@ test('behavior: a source that must not be asked yet is left out', async () => {
   expect([adopted, isUsed(paused), isUsed(other)]).toEqual([['y'], false, true]);
 });
 
+test('behavior: a source of another ledger does not end the wait for the others', async () => {
+  const [wrong, late] = [makeSource('s0', 'y'), makeSource('s1', undefined, 'x')];
+  await agree([wrong, late], makeDataset('x'));
+  expect([wrong.health.isDisabled, isUsed(late)]).toEqual([true, true]);
+});
+
+test('behavior: the wait ends at once when one source is known', async () => {
+  const sources = [makeSource('s0', undefined), makeSource('s1', 'x')];
+  const { signal } = new AbortController();
+  await agreeOnGenesis(sources, { dataset: makeDataset(null), clock }, signal);
+  expect(sources.map(isUsed)).toEqual([false, true]);
+});
+
+test('behavior: while the dataset does not know its ledger, no source serves another one', () => {
+  const source = makeSource('s0');
+  checkIdentity(source, { genesisHash: 'x', content: null }, makeDataset(null));
+  expect(isUsed(source)).toBe(true);
+});
+
 test('behavior: nobody is asked after the stop, nor if all sources are disabled', async () => {
   const stop = new AbortController();
   stop.abort();
@@ -127,4 +146,6 @@ test('behavior: a portal must store what the dataset stores', () => {
       'portal has votes drop, allow-missing logs,meta; the dataset has votes drop, allow-missing logs',
     ],
   ]);
+  check({ votes: 'keep', allowMissing: [] }, ['logs', 'meta']);
+  expect(alarms.list()[0]?.message).toMatch(/the dataset has votes drop, allow-missing logs,meta$/);
 });

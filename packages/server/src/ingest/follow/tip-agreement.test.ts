@@ -105,11 +105,11 @@ test('behavior: a source that is not ready is not asked, and one other block is 
 });
 
 test.each([
-  ['one has the block and one has another', ['shown', 'other'], 'missing'],
-  ['one refuses and one has another', [undefined, 'other'], 'missing'],
-  ['both have the block', ['shown', 'shown'], 'reached'],
-  ['one has the block and one is silent', ['shown', 'silent'], 'missing'],
-])('behavior: an agreement of three is right if %s', async (_, hashes, outcome) => {
+  ['three', 'one has the block and one has another', ['shown', 'other'], 'missing'],
+  ['two', 'both others refuse', [undefined, undefined], 'missing'],
+  ['three', 'both have the block', ['shown', 'shown'], 'reached'],
+  ['three', 'one has the block and one is silent', ['shown', 'silent'], 'missing'],
+])('behavior: an agreement of %s is right if %s', async (count, _, hashes, outcome) => {
   const clock = new ManualClock();
   const others = hashes.map((hash) => {
     const source = makeSource(20, hash ?? '');
@@ -119,7 +119,7 @@ test.each([
     return source;
   });
   const sources = [makeSource(20, 'shown'), ...others];
-  const agreement = new TipAgreement(3, { clock, sources: () => sources });
+  const agreement = new TipAgreement(count === 'two' ? 2 : 3, { clock, sources: () => sources });
   const reached = agreement.reach(block, sources[0] as FollowedSource, signal);
   await clock.advance(5_000);
   expect(await reached).toBe(outcome);
