@@ -45,6 +45,8 @@ test('behavior: segments and drafts are merged in order, a failure ends the thre
   }
   await merger.close();
   await merger.append(buildSegment([first]));
+  await merger.close();
+  // A thread that was started a moment ago cannot have answered.
   const unanswered = merger.append(buildSegment([second]));
   unanswered.catch(() => undefined);
   await merger.close();
