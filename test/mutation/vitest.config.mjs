@@ -6,15 +6,27 @@ import { BaseSequencer } from 'vitest/node';
 const folder = process.env['MUTATION_FOLDER'] ?? 'chain';
 const { code } = JSON.parse(readFileSync(`.mutation/${folder}.work.json`, 'utf8'));
 
-/** Tests that start processes or take long, while others cover the same code. */
+/** Tests with processes, simulated nodes or much data, while faster ones cover the same code. */
 const exclude = {
-  ingest: ['**/kill.test.ts', '**/kill-at-calls.test.ts'],
+  ingest: [
+    '**/alarms.test.ts',
+    '**/backfill.test.ts',
+    '**/faults.test.ts',
+    '**/in-time.test.ts',
+    '**/ingester.test.ts',
+    '**/kill.test.ts',
+    '**/kill-at-calls.test.ts',
+    '**/prepared-block.test.ts',
+  ],
 };
 
-/** Runs property tests last, because they take longest and few mutants are left by then. */
-class PropertiesLast extends BaseSequencer {
+/** The slowest tests run last, because few mutants are left by then. */
+const slowest =
+  /\.property\.|\/dataset\/(dataset|sealing)\.test|\/upgrade-dataset\.test|\/import-blocks\.test/;
+
+class SlowestLast extends BaseSequencer {
   async sort(files) {
-    const order = ({ moduleId }) => `${moduleId.includes('.property.') ? 1 : 0} ${moduleId}`;
+    const order = ({ moduleId }) => `${slowest.test(moduleId) ? 1 : 0} ${moduleId}`;
     return [...files].sort((a, b) => (order(a) < order(b) ? -1 : 1));
   }
 }
@@ -35,7 +47,7 @@ export default defineConfig({
     runner: './test/mutation/mutant-runner.mjs',
     include: [`packages/server/src/${folder}/**/*.test.ts`],
     exclude: exclude[folder] ?? [],
-    sequence: { sequencer: PropertiesLast },
+    sequence: { sequencer: SlowestLast },
     reporters: [],
     pool: 'forks',
     maxWorkers: 1,

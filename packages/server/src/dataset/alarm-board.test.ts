@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { CodedError, ERRORS, type ErrorCode, knownDetail } from '../base/errors.ts';
+import { ManualClock } from '../base/testing/manual-clock.ts';
 import { AlarmBoard } from './alarm-board.ts';
+import { isAlarmCode } from './alarm-codes.ts';
 
 test('behavior: S-15 the text of an alarm contains the name of a file but not its folder, for every error', () => {
   const board = new AlarmBoard(systemClock);
@@ -13,4 +15,25 @@ test('behavior: S-15 the text of an alarm contains the name of a file but not it
       `${ERRORS[code].text} (path c (1).jsonl, folder data/, file x, line 3)`,
     );
   }
+});
+
+test('default: an alarm is active from its first raise until it is cleared, with the last text', () => {
+  const clock = new ManualClock();
+  const board = new AlarmBoard(clock);
+  const sinceUnixMs = clock.unixMs();
+  board.raise('sources-down', 'one');
+  clock.advance(5);
+  board.raise('sources-down', 'two');
+  expect([board.has('sources-down'), board.has('feed-full')]).toEqual([true, false]);
+  expect(board.list()).toEqual([{ code: 'sources-down', message: 'two', sinceUnixMs }]);
+  board.clear('sources-down');
+  expect([board.has('sources-down'), board.list()]).toEqual([false, []]);
+});
+
+test('behavior: a code is that of an alarm, or not', () => {
+  expect(['ingest-stalled', 'store-unreachable', 'nothing'].map(isAlarmCode)).toEqual([
+    true,
+    true,
+    false,
+  ]);
 });

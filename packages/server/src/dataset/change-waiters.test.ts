@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ManualClock } from '../base/testing/manual-clock.ts';
@@ -57,6 +58,7 @@ test('limit: waiters-full beyond the count, until one leaves', async () => {
 
 test('limit: 64 waiters are woken in a turn, and those that come meanwhile are not forgotten', async () => {
   const waiters = new ChangeWaiters(1_000);
+  const future = wait(waiters, 9);
   const all = Array.from({ length: 130 }, () => wait(waiters, 0));
   const count = () => all.filter(({ isOver }) => isOver).length;
   waiters.notify(1);
@@ -65,9 +67,19 @@ test('limit: 64 waiters are woken in a turn, and those that come meanwhile are n
   waiters.notify(2);
   await Promise.resolve();
   await Promise.resolve();
-  expect(count()).toBe(64);
+  expect(count()).toBe(63);
   for (let turn = 0; turn < 6; turn++) await nextTurn();
-  expect([count(), late.isOver]).toEqual([130, true]);
+  expect([count(), late.isOver, future.isOver]).toEqual([130, true, false]);
+});
+
+test('behavior: a wait that is over no longer listens to its signal', async () => {
+  const waiters = new ChangeWaiters(10);
+  const [old, current] = [wait(waiters, 0), wait(waiters, 1)];
+  waiters.notify(1);
+  await nextTurn();
+  expect([old, current].map(({ stop }) => getEventListeners(stop.signal, 'abort').length)).toEqual([
+    0, 1,
+  ]);
 });
 
 test('behavior: leases count the readers of each snapshot and the time of the oldest', () => {

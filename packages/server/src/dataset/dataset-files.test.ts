@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { CodedError } from '../base/errors.ts';
 import { makeRun } from '../chain/testing/chain-fixtures.ts';
 import type { SimFs } from '../storage/testing/sim-fs.ts';
 import { checkJournalExists, hasBlocks, listIfExists } from './dataset-files.ts';
@@ -32,6 +33,10 @@ test('error: journal-missing for segments without a journal', async () => {
 
 test('behavior: a missing folder has no names, and other failures are reported', async () => {
   expect(await listIfExists('nowhere', fs)).toEqual([]);
+  const missing = {
+    list: () => Promise.reject(new CodedError('storage-missing')),
+  } as unknown as SimFs;
+  expect(await listIfExists('nowhere', missing)).toEqual([]);
   const failing = { list: () => Promise.reject(new TypeError('a bug')) } as unknown as SimFs;
   await expect(listIfExists('data', failing)).rejects.toThrow('a bug');
 });
@@ -71,6 +76,9 @@ test('default: a segment is described by its blocks, and named after slots and c
 test('behavior: a merge that lost, added or moved a block is a bug', () => {
   expect(() => describeBuilt(built, headers.slice(0, 1))).toThrow('keeps every block');
   expect(() => describeBuilt(built, [...headers].reverse())).toThrow('keeps the order');
+  const [one, two] = headers as [(typeof headers)[0], (typeof headers)[0]];
+  const hashes = [one.hash, one.hash];
+  expect(() => describeBuilt({ ...built, hashes }, [one, two])).toThrow('keeps the order');
   expect(() => describeSegment(built, [])).toThrow('at least one block');
 });
 
@@ -92,4 +100,35 @@ test('behavior: only unused segments and unfinished files are removed, and none 
   await store.collect(new Set(['kept.segment']));
   expect(await fs.list('data/segments')).not.toContain(segment.id);
   expect([store.path(segment), store.remote()]).toEqual([`data/segments/${segment.id}`, undefined]);
+});
+
+test('behavior: the unfinished file of a segment that is being written stays', async () => {
+  const store = new SegmentStore('data/segments', fs);
+  const rename = fs.rename.bind(fs);
+  fs.rename = async (from, to) => {
+    await store.collect(new Set());
+    await rename(from, to);
+  };
+  const segment = await store.write({ ...built, parts: [Uint8Array.of(1, 2)] }, headers);
+  expect(await fs.list('data/segments')).toEqual([segment.id]);
+});
+
+test('behavior: the file of a segment is opened to read its headers, and closed even after a failure', async () => {
+  const store = new SegmentStore('data/segments', fs);
+  const segment = await store.write({ ...built, parts: [Uint8Array.of(1, 2)] }, headers);
+  const modes: string[] = [];
+  const openFile = fs.openFile.bind(fs);
+  fs.openFile = (path, mode) => {
+    modes.push(mode);
+    return openFile(path, mode);
+  };
+  await expect(store.readHeaders(segment)).rejects.toMatchObject({ code: 'segment-not-one' });
+  expect([modes, fs.openFileCount]).toEqual([['read'], 0]);
+});
+
+test('behavior: the memory of a stored segment is freed', async () => {
+  const store = new SegmentStore('data/segments', fs);
+  const part = new Uint8Array(1 << 14);
+  await store.write({ ...built, parts: [part] }, headers);
+  expect(part.byteLength).toBe(0);
 });

@@ -40,13 +40,21 @@ test('default: a manifest that was written is read again, and ends with a line f
 });
 
 test('error: dataset-manifest-damaged for a missing file, other content, or a wrong checksum', async () => {
-  await expect(readManifest(fs, 'data')).rejects.toMatchObject(damaged('the file is missing'));
+  await expect(readManifest(fs, 'data')).rejects.toMatchObject({
+    ...damaged('the file is missing'),
+    cause: { code: 'storage-missing' },
+  });
   const notObject = damaged('the content is not a JSON object');
   for (const text of ['', '3', '{']) {
     await store(text);
     await expect(readManifest(fs, 'data')).rejects.toMatchObject(notObject);
     await fs.remove(`data/${manifestName}`);
   }
+  await store('{"name":"without a version"}');
+  await expect(readManifest(fs, 'data')).rejects.toMatchObject(
+    damaged('the checksum does not match'),
+  );
+  await fs.remove(`data/${manifestName}`);
   await store(encodeManifest(manifest).replace('one', 'two'));
   await expect(readManifest(fs, 'data')).rejects.toMatchObject(
     damaged('the checksum does not match'),

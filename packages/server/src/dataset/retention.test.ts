@@ -88,6 +88,8 @@ describe('trim', () => {
     expect(chooseTrim({ ...snapshot, segments }, retention)).toBe(12);
     const timeless = snapshot.segments.map((one) => ({ ...one, timestampMax: null }));
     expect(chooseTrim({ ...snapshot, hot: [], segments: timeless }, retention)).toBeUndefined();
+    const known = [...snapshot.segments.slice(0, 1), ...timeless.slice(1)];
+    expect(chooseTrim({ ...snapshot, hot: [], segments: known }, retention)).toBeUndefined();
   });
 });
 

@@ -19,13 +19,11 @@ export function chooseTrim(snapshot: ChainSnapshot, retention: Retention): Slot 
 }
 
 function countRemovable(snapshot: ChainSnapshot, retention: Retention): number {
-  const { segments, hot } = snapshot;
   // The finalized head, its segment and all hot blocks stay.
-  const countMax = hot.length > 0 ? segments.length : segments.length - 1;
   const finalized = snapshot.finalized?.number ?? -1;
   let left = totalSize(snapshot, retention);
   let count = 0;
-  for (const segment of segments.slice(0, Math.max(0, countMax))) {
+  for (const segment of snapshot.segments) {
     left -= sizeOf(segment, retention);
     if (!isRemovable(segment, left, snapshot, retention) || segment.last.number >= finalized) break;
     count++;
@@ -33,15 +31,14 @@ function countRemovable(snapshot: ChainSnapshot, retention: Retention): number {
   return count;
 }
 
-/** Returns the size of the chain in the unit of the policy. */
+/** Returns the size of the chain in blocks or bytes. */
 function totalSize({ segments, hot }: ChainSnapshot, retention: Retention): number {
   const sealed = segments.reduce((sum, segment) => sum + sizeOf(segment, retention), 0);
   return retention.kind === 'blocks' ? sealed + hot.length : sealed;
 }
 
 function sizeOf(segment: SealedSegment, { kind }: Retention): number {
-  if (kind === 'blocks') return segment.blockCount;
-  return kind === 'bytes' ? segment.byteLength : 0;
+  return kind === 'blocks' ? segment.blockCount : segment.byteLength;
 }
 
 /**

@@ -9,6 +9,7 @@ import { hash, sealRun } from '../chain/testing/chain-fixtures.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import type { BlockHeader } from '../ledger/block.ts';
+import { encodeDraft } from '../segment/write/draft.ts';
 import type { BlockLine } from '../source/files/read-block-lines.ts';
 import { newCounts } from '../source/normalize/normalize-counts.ts';
 import { type ImportModules, importBlocks } from './import-blocks.ts';
@@ -61,9 +62,14 @@ function start({ snapshot = emptySnapshot, fullAt, byteLength = 1, appendError }
   const modules: ImportModules = {
     dataset: dataset as unknown as Dataset,
     merger: merger as unknown as SegmentMerger,
-    prepare: async (slot, bytes) => {
+    prepare: async (slot, bytes, format) => {
+      expect(format).toBe('node');
       const header = JSON.parse(Buffer.from(bytes).toString()).header as string;
       if (header === 'damaged') throw new CodedError('block-not-json', { slot, transaction: 3 });
+      if (header === 'invalid') {
+        const detail = { slot, field: 'x', found: '1', expected: 'text' };
+        throw new CodedError('block-field-invalid', detail);
+      }
       if (header === 'bug') throw new TypeError('a bug');
       const found = [...headers, ...others].find((one) => one.hash === header) as BlockHeader;
       expect(found.number).toBe(slot);
@@ -124,6 +130,21 @@ test.each<[Setting, number[][]]>([
   expect(segments).toEqual(expected);
 });
 
+test('limit: a segment has at most 1,024 blocks', async () => {
+  const many = makeHeaders(
+    'm',
+    Array.from({ length: 1_025 }, (_, i) => i),
+  );
+  const { modules, segments } = start();
+  const prepare: ImportModules['prepare'] = async (slot) => ({
+    header: many[slot] as BlockHeader,
+    bytes: new Uint8Array(2),
+    counts: newCounts(),
+  });
+  await importBlocks(read(many.map((header) => lineOf(header))), { ...modules, prepare }, signal);
+  expect(segments.map(({ length }) => length)).toEqual([1_024, 1]);
+});
+
 /** A dataset with the first blocks sealed. */
 async function withFirst(count: number): Promise<ChainSnapshot> {
   const { modules, state } = start();
@@ -160,6 +181,43 @@ test('behavior: a block that is in the files twice is imported once', async () =
   expect(await importBlocks(lines, modules, signal)).toEqual({ importedCount: 5, knownCount: 1 });
   expect(segments).toEqual([[5, 6, 8, 9, 10]]);
 });
+
+test('error: chain-not-linked: another block at the slot of one that is not stored yet', async () => {
+  const { modules, segments } = start();
+  const [other] = others as [BlockHeader];
+  const lines = read([...all().slice(0, 3), lineOf(other, 4)]);
+  await expect(importBlocks(lines, modules, signal)).rejects.toMatchObject({
+    code: 'chain-not-linked',
+    detail: { line: 4, slot: 8 },
+  });
+  expect(segments).toEqual([[5, 6, 8]]);
+});
+
+test('behavior: above hot blocks, blocks are added as hot blocks, in one commit', async () => {
+  const first = applyChanges(emptySnapshot, [
+    { kind: 'create', anchor: null },
+    { kind: 'extend', blocks: [{ header: zero, payload: 0 }] },
+  ]);
+  const { modules, segments, state } = start({ snapshot: first });
+  const above = makeHeaders('z', [1, 2], zero);
+  const prepare: ImportModules['prepare'] = async (slot) => {
+    const header = above.find(({ number }) => number === slot) as BlockHeader;
+    const block = { header, ...rows, rewards: [] };
+    return { header, bytes: encodeDraft(block, undefined, allocate), counts: newCounts() };
+  };
+  const version = state.snapshot.version;
+  const lines = read(above.map((header) => lineOf(header)));
+  expect(await importBlocks(lines, { ...modules, prepare }, signal)).toEqual({
+    importedCount: 2,
+    knownCount: 0,
+  });
+  expect([segments, state.snapshot.version]).toEqual([[], version + 1]);
+  expect(state.snapshot).toMatchObject({ head: { number: 2 }, finalized: { number: 2 } });
+});
+
+const [zero] = makeHeaders('z', [0]) as [BlockHeader];
+const rows = { transactions: [], instructions: [], logs: [], balances: [], tokenBalances: [] };
+const allocate = (byteLength: number) => new Uint8Array(byteLength);
 
 test('error: import-block-foreign has the line, the block and the stored range', async () => {
   const { modules } = start({ snapshot: await withFirst(3) });
@@ -200,6 +258,10 @@ test('error: a damaged block has its position and a hint; a bug stays as it is',
     },
   });
   expect(released).toEqual(['line']);
+  await expect(importBlocks(read([damaged('invalid')]), modules, signal)).rejects.toMatchObject({
+    code: 'block-field-invalid',
+    detail: { path: 'file', line: 3, expected: 'text' },
+  });
   await expect(importBlocks(read([damaged('bug')]), modules, signal)).rejects.toThrow('a bug');
 });
 

@@ -143,7 +143,7 @@ class ImportBatch {
   /** Returns whether the block is stored. Throws if it is not above the head and not stored: it is not of this chain. */
   async #isKnown({ number: slot, hash }: BlockHeader, position: LinePosition): Promise<boolean> {
     // Overlapping files contain a block again before it is stored.
-    if (this.#headers.some((own) => own.number === slot && own.hash === hash)) return true;
+    if (this.#headers.some((own) => own.hash === hash)) return true;
     const { start, head } = this.#modules.dataset.snapshot();
     if (head === null || slot > head.number) return false;
     const stored = await findStored(this.#modules.dataset, slot);

@@ -24,10 +24,26 @@ test('default: chunks of any length give the same bytes, checksum and hashes', (
   }
 });
 
+test('behavior: a content that fills its parts is not cut', () => {
+  const buffer = new SegmentBuffer({ partBytes: bytes.length });
+  buffer.append(bytes);
+  const { parts, signatures } = buffer.finish();
+  expect(parts.map(({ length }) => length)).toEqual([bytes.length]);
+  expect(signatures).toEqual(expect.any(Object));
+  const large = new SegmentBuffer();
+  large.append(bytes);
+  expect(large.finish().parts).toEqual([bytes]);
+});
+
 test('limit: a read ends at the end of the segment', () => {
   const buffer = new SegmentBuffer({ partBytes: 10 });
   buffer.append(Uint8Array.from({ length: 25 }, (_, i) => i));
   expect([...buffer.read(8, 4)]).toEqual([8, 9, 10, 11]);
   expect([...buffer.read(22, 10)]).toEqual([22, 23, 24]);
   expect(buffer.read(30, 10).length).toBe(0);
+  const target = new Uint8Array(4);
+  expect([buffer.readInto(18, target), ...target]).toEqual([4, 18, 19, 20, 21]);
+  expect(buffer.readInto(23, target)).toBe(2);
+  expect(buffer.readInto(40, target)).toBe(0);
+  expect(buffer.length).toBe(25);
 });

@@ -1,10 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
+import { CodedError } from '../../base/errors.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, makeRun, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
 import type { SimFs } from '../../storage/testing/sim-fs.ts';
 import type { Manifest } from '../manifest.ts';
 import { makeEmptyDisk, touch } from '../testing/empty-disk.ts';
+import { checkFolderNotShared } from './check-folder-not-shared.ts';
 import { createDataset, datasetExists } from './create-dataset.ts';
 import { dropDataset, removeDropped } from './drop-dataset.ts';
 import { findDatasets } from './find-datasets.ts';
@@ -32,6 +34,29 @@ test('default: a dataset is found once it was created', async () => {
   await fs.makeFolder('data/empty');
   await touch(fs, 'data/Not a name/manifest.json');
   expect(await findDatasets('data', fs)).toEqual(['one', 'two']);
+});
+
+test('behavior: the folder of a new dataset is durable in its parent folder', async () => {
+  const synced: string[] = [];
+  const syncFolder = fs.syncFolder.bind(fs);
+  fs.syncFolder = async (path) => {
+    synced.push(path);
+    if (path !== '/') await syncFolder(path);
+  };
+  await createDataset('data/one', manifest, { fs });
+  expect(synced.at(-1)).toBe('data');
+  await createDataset('/one', manifest, { fs });
+  expect(synced.at(-1)).toBe('/');
+});
+
+test('behavior: a folder that cannot be read is found, and a bug is thrown', async () => {
+  await createDataset('data/one', manifest, { fs });
+  const list = fs.list.bind(fs);
+  let error: Error = new CodedError('storage-forbidden');
+  fs.list = async (path) => (path === 'data' ? list(path) : Promise.reject(error));
+  expect(await findDatasets('data', fs)).toEqual(['one']);
+  error = new CodedError('storage-failed');
+  await expect(findDatasets('data', fs)).rejects.toBe(error);
 });
 
 test('behavior: a dataset is renamed durably before it is removed', async () => {
@@ -71,6 +96,12 @@ test('error: dataset-folder-shared if datasets are inside of the dataset', async
     code: 'dataset-folder-shared',
     detail: { folder: 'data/one', datasets: 'two' },
   });
+  await createDataset('data/one/three', { ...manifest, name: 'three' }, { fs });
+  await expect(checkFolderNotShared('data/one', fs)).rejects.toMatchObject({
+    detail: { datasets: 'three two' },
+  });
+  fs.list = () => Promise.reject(new CodedError('storage-missing'));
+  await checkFolderNotShared('data/nowhere', fs);
 });
 
 test('error: dataset-name-invalid for a name that is not one', async () => {
@@ -92,6 +123,7 @@ test('behavior: a restored dataset has the chain it was given, and nothing hot',
   expect(stored.snapshot).toMatchObject({ start: 10, head: chain.head, segments: chain.segments });
   expect([stored.manifest, stored.blockCount]).toEqual([manifest, 2]);
   expect(stored.byteLength).toBeGreaterThan(70);
+  expect(fs.openFileCount).toBe(0);
   const hot = { ...chain, hot: run };
   await expect(restoreDataset('data/two', { manifest, chain: hot }, { fs })).rejects.toThrow(
     'hot blocks are restored',

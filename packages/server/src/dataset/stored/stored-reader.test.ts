@@ -1,12 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
+import type { HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { Block } from '../../ledger/block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { Dataset } from '../dataset.ts';
+import { writeManifest } from '../manifest.ts';
 import { mergeInProcess, toBuiltSegment } from '../testing/merge-in-process.ts';
 import { createDataset } from './create-dataset.ts';
+import { readStoredDataset } from './stored-dataset.ts';
 import { StoredReader } from './stored-reader.ts';
 
 const folder = 'data/ledger';
@@ -61,7 +65,88 @@ test('behavior: a reload returns the blocks added meanwhile, with a higher versi
 test('behavior: a wait for a change ends when its signal aborts', async () => {
   const reader = await StoredReader.open(folder, fs);
   const stop = new AbortController();
-  const waiting = reader.changed(0, stop.signal);
+  let isOver = false;
+  const waiting = reader.changed(0, stop.signal).finally(() => {
+    isOver = true;
+  });
+  await nextTurn();
+  expect(isOver).toBe(false);
   stop.abort();
   expect(await waiting).toBe(reader.snapshot());
+});
+
+test('behavior: a wait that is over already ends at once', async () => {
+  const reader = await StoredReader.open(folder, fs);
+  expect(await reader.changed(0, AbortSignal.abort())).toBe(reader.snapshot());
+});
+
+test('behavior: bytes are read as they were stored, in the memory that the caller provides', async () => {
+  const reader = await StoredReader.open(folder, fs);
+  const { segments, hot } = reader.snapshot();
+  const [segment] = segments as [SealedSegment];
+  const [block] = hot as [HotBlock];
+  const expected = newBlock(blocks[6] as Block).bytes;
+  expect(Buffer.compare(await reader.readHotBlock(block), expected)).toBe(0);
+  const target = new Uint8Array(expected.length);
+  expect(await reader.readHotBlock(block, () => target)).toBe(target);
+  expect(Buffer.compare(target, expected)).toBe(0);
+  const bytes = await reader.readSegment(segment);
+  expect(Buffer.compare(bytes, buildSegment(blocks.slice(0, 6)))).toBe(0);
+  expect(reader.segmentPath(segment)).toBe(`${folder}/segments/${segment.id}`);
+});
+
+test('behavior: headers are read from the file once', async () => {
+  const reader = await StoredReader.open(folder, fs);
+  const [segment] = reader.snapshot().segments as [SealedSegment];
+  const first = await reader.readHeaders(segment);
+  await fs.remove(reader.segmentPath(segment));
+  expect(await reader.readHeaders(segment)).toBe(first);
+});
+
+test('behavior: a reader has nothing to report except the segments that were found damaged', async () => {
+  const reader = await StoredReader.open(folder, fs);
+  expect(reader.status()).toEqual({
+    storage: { kind: 'open' },
+    freeBytes: null,
+    leaseCount: 0,
+    counters: {},
+    alarms: [],
+  });
+  const lease = reader.acquire();
+  expect(lease.snapshot).toBe(reader.snapshot());
+  lease.release();
+  expect([...reader.damaged]).toEqual([]);
+  const [segment] = reader.snapshot().segments as [SealedSegment];
+  reader.reportDamage(segment);
+  expect([...reader.damaged]).toEqual([reader.segmentPath(segment)]);
+});
+
+test('behavior: kinds that may be missing are those of the manifest', async () => {
+  const reader = await StoredReader.open(folder, fs);
+  expect(reader.description.allowMissing).toEqual([]);
+  const kept = { genesisHash: 'g', votes: 'keep', metaOptional: true } as const;
+  const manifest = { name: 'ledger', aliases: [], ...kept, allowMissing: ['logs'] } as const;
+  await writeManifest(fs, folder, manifest);
+  await reader.reload();
+  expect(reader.description).toEqual({
+    name: 'ledger',
+    aliases: [],
+    realTime: false,
+    votes: 'keep',
+    allowMissing: ['logs', 'meta'],
+    genesisHash: 'g',
+  });
+});
+
+test('behavior: a dataset without blocks has no size, and the sizes of its parts are added', async () => {
+  const { blockCount, byteLength } = await readStoredDataset(folder, fs);
+  const journal = (await fs.list(`${folder}/journal`))
+    .map((name) => fs.readRaw(`${folder}/journal/${name}`).length)
+    .reduce((sum, length) => sum + length, 0);
+  const segment = dataset.snapshot().segments[0] as SealedSegment;
+  expect([blockCount, byteLength]).toEqual([8, segment.byteLength + journal]);
+  const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
+  await createDataset('data/empty', { name: 'empty', aliases: [], ...kept }, { fs });
+  const empty = await readStoredDataset('data/empty', fs);
+  expect([empty.blockCount, empty.byteLength, empty.snapshot.start]).toEqual([0, 0, null]);
 });

@@ -1,5 +1,13 @@
 /** Converts data folders that older versions wrote and that are stored in the repository. */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -92,6 +100,47 @@ test('behavior: the next run finishes a run that was stopped between segments', 
   const second = await upgradeDataset({ folder }, modules());
   expect(second).toEqual({ segmentsConverted: 1, hotBlocksConverted: 4, isComplete: true });
   expect(await storedBlocks(folder)).toEqual(rawBlocks());
+});
+
+test('behavior: each segment is reported, and unused ones of an earlier run are removed first', async () => {
+  const folder = copyOfGolden();
+  const segments = join(folder, 'segments');
+  writeFileSync(join(segments, 'unused.segment'), 'x');
+  const sizes = readdirSync(segments).flatMap((name) =>
+    name === 'unused.segment' ? [] : [statSync(join(segments, name)).size],
+  );
+  const parts: [number, number][] = [];
+  const names: boolean[] = [];
+  await upgradeDataset(
+    {
+      folder,
+      onPart: (blockCount, byteLength) => {
+        parts.push([blockCount, byteLength]);
+        names.push(readdirSync(segments).includes('unused.segment'));
+      },
+    },
+    modules(),
+  );
+  expect(parts.map(([, byteLength]) => byteLength)).toEqual(sizes);
+  expect(parts.reduce((sum, [blockCount]) => sum + blockCount, 4)).toBe(rawBlocks().length);
+  expect(names).toEqual([false, false]);
+});
+
+test('error: dataset-write-failed: a process without the lock converts nothing', async () => {
+  const folder = copyOfGolden();
+  const upgrade = upgradeDataset({ folder }, { ...modules(), isLockHeld: () => false });
+  await expect(upgrade).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  await expect(Dataset.open({ folder, realTime: false }, modules())).rejects.toMatchObject({
+    code: 'dataset-upgrade-needed',
+  });
+});
+
+test('error: journal-missing: segments without a journal are not converted', async () => {
+  const folder = copyOfGolden();
+  rmSync(join(folder, 'journal'), { recursive: true });
+  await expect(upgradeDataset({ folder }, modules())).rejects.toMatchObject({
+    code: 'journal-missing',
+  });
 });
 
 /** The file system calls that change the disk. The test kills a run before each of them. */

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
 import { CodedError } from '../../base/errors.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
+import { hash, makeHeader } from '../../chain/testing/chain-fixtures.ts';
 import type { Block } from '../../ledger/block.ts';
 import { BLOCK_COLUMNS } from '../../segment/layout/block-columns.ts';
 import { PART } from '../../segment/layout/directory.ts';
@@ -11,6 +12,7 @@ import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { Dataset } from '../dataset.ts';
+import type { BuiltSegment } from '../merge/built-segment.ts';
 import { SegmentStore } from '../segment-store.ts';
 import { mergeInProcess, toBuiltSegment } from '../testing/merge-in-process.ts';
 import { createDataset, datasetExists } from './create-dataset.ts';
@@ -47,8 +49,9 @@ beforeEach(async () => {
 async function verify(disk: Fs = fs): Promise<string[]> {
   const damages = await verifyDataset({ folder }, disk, never);
   return damages.map(({ file, error }) => {
-    const { unit } = error.detail;
-    return unit === undefined ? `${file}: ${error.code}` : `${file}: ${error.code} ${unit}`;
+    const { unit, reason } = error.detail;
+    const place = unit === 'file' ? `: ${reason}` : ` ${unit}`;
+    return `${file}: ${error.code}${unit === undefined ? '' : place}`;
   });
 }
 
@@ -124,7 +127,8 @@ test('error: intact segments under the wrong names are detected by links and nam
   await change(segmentPath(1), () => other);
   expect(await verify()).toEqual([`${segmentFile(1)}: chain-not-linked`]);
   await change(segmentPath(0), () => buildSegment(blocks.slice(0, 2)));
-  expect((await verify())[0]).toBe(`${segmentFile(0)}: segment-damaged file`);
+  const renamed = 'the content does not match the file name';
+  expect((await verify())[0]).toBe(`${segmentFile(0)}: segment-damaged: ${renamed}`);
 });
 
 test('error: payload-damaged: a damaged hot block in an older journal file is reported by its slot', async () => {
@@ -211,15 +215,109 @@ test('behavior: the journal has the place of each signature index, and a wrong p
   expect(places).toEqual([expect.any(Object), expect.any(Object)]);
   expect(await verify()).toEqual([]);
   await dataset.commit([{ kind: 'seal', segments: [await sealHot()] }]);
-  expect(await verify()).toEqual([expect.stringContaining('segment-damaged file')]);
+  expect(await verify()).toEqual([
+    expect.stringContaining(': the journal has another position of its signature index'),
+  ]);
 });
 
-/** Stores the hot blocks as a segment whose description has a wrong place. */
-async function sealHot(): Promise<SealedSegment> {
+/** Verifies a dataset from slot 0 whose only block has this content. */
+async function verifyHot(bytes: (block: Block) => Uint8Array): Promise<string[]> {
+  fs = new SimFs();
+  const modules = { fs, clock: systemClock, isLockHeld: () => true };
+  const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
+  await createDataset(folder, { name: 'ledger', aliases: [], ...kept }, modules);
+  dataset = await Dataset.open({ folder, realTime: true }, modules);
+  const header = makeHeader('a', 0, null);
+  const block = { ...(blocks[0] as Block), header };
+  await dataset.commit([
+    { kind: 'create', anchor: null },
+    { kind: 'extend', blocks: [{ header, bytes: bytes(block) }] },
+  ]);
+  return verify();
+}
+
+test('error: a hot block that is not the recorded one, or not alone, or damaged, is reported', async () => {
+  expect(await verifyHot((block) => buildSegment([block]))).toEqual([]);
+  const other = (block: Block) => ({ ...block, header: { ...block.header, hash: hash('b0') } });
+  const differs =
+    'journal, slot 0: segment-damaged: the block is not the one recorded in the journal';
+  expect(await verifyHot((block) => buildSegment([other(block)]))).toEqual([differs]);
+  const next = (block: Block) => ({ ...block, header: makeHeader('a', 1, block.header) });
+  expect(await verifyHot((block) => buildSegment([block, next(block)]))).toEqual([differs]);
+  const unlinked = await verifyHot((block) => buildSegment([next(block)]));
+  expect(unlinked).toEqual(['journal, slot 0: chain-not-linked']);
+  const damaged = await verifyHot((block) => {
+    const bytes = buildSegment([block]);
+    const group = openSegment(bytes).directory.groups[0];
+    return flip(group?.sections[0]?.offset as number)(bytes);
+  });
+  expect(damaged).toEqual([expect.stringMatching(/^journal, slot 0: segment-damaged group/)]);
+});
+
+test('behavior: each part is reported with its size, until the signal aborts', async () => {
+  const { segments } = dataset.snapshot();
+  for (const [stopAt, expected] of [
+    [1, 1],
+    [2, 2],
+    [4, 4],
+    [99, 5],
+  ] as const) {
+    const stop = new AbortController();
+    const parts: [number, number][] = [];
+    const onPart = (...part: [number, number]) => {
+      if (parts.push(part) === stopAt) stop.abort();
+    };
+    expect(await verifyDataset({ folder, onPart }, fs, stop.signal)).toEqual([]);
+    const sizes = [
+      ...segments.map(({ byteLength }) => [3, byteLength]),
+      ...blocks.slice(6).map((block) => [1, newBlock(block).bytes.length]),
+    ];
+    expect(parts).toEqual(sizes.slice(0, expected));
+  }
+});
+
+test('behavior: damage counts even if the journal is damaged meanwhile, and a bug is thrown', async () => {
+  const broken = readOnly(async (path) => {
+    if (path === segmentPath(0)) throw new TypeError('a bug');
+  });
+  await expect(verify(broken)).rejects.toThrow('a bug');
+  await change(segmentPath(0), flip(100));
+  // The journal is read again after the damage was found, and only that fails.
+  let isNext = false;
+  const late = readOnly(async (path) => {
+    if (isNext && path.includes('/journal/')) {
+      isNext = false;
+      throw new TypeError('a late bug');
+    }
+    if (path === segmentPath(0)) isNext = true;
+  });
+  await expect(verify(late)).rejects.toThrow('a late bug');
+  const [journal] = await fs.list(`${folder}/journal`);
+  let isDamaged = false;
+  const disk = readOnly(async (path) => {
+    if (isDamaged || path !== segmentPath(1)) return;
+    isDamaged = true;
+    await change(segmentPath(1), flip(100));
+    await change(`${folder}/journal/${journal}`, flip(20));
+  });
+  const found = await verify(disk);
+  expect(found.filter((text) => text.startsWith(segmentFile(0)))).toHaveLength(1);
+  expect(found.filter((text) => text.startsWith(segmentFile(1)))).toHaveLength(1);
+});
+
+test('behavior: a segment of an earlier version, without that place, is not damaged', async () => {
+  await dataset.commit([{ kind: 'seal', segments: [await sealHot(() => undefined)] }]);
+  expect(await verify()).toEqual([]);
+});
+
+const wrongPlace = (place: BuiltSegment['signatures']) =>
+  place === undefined ? undefined : { ...place, offset: 0 };
+
+/** Stores the hot blocks as a segment whose description has another place, by default a wrong one. */
+async function sealHot(placeOf = wrongPlace): Promise<SealedSegment> {
   const hot = blocks.slice(6);
   const built = toBuiltSegment(buildSegment(hot));
-  const { signatures } = built;
-  const wrong = signatures === undefined ? undefined : { ...signatures, offset: 0 };
+  const wrong = placeOf(built.signatures);
   const store = new SegmentStore(`${folder}/segments`, fs);
   await dataset.commit([{ kind: 'finalize', block: (blocks.at(-1) as Block).header }]);
   return await store.write(

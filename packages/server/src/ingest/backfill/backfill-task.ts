@@ -45,7 +45,7 @@ export class BackfillTask {
   /** Resolves when the slot is reached or the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { dataset, clock } = this.#modules;
-    while (!signal.aborted && !this.#isDone) {
+    while (!signal.aborted) {
       const failure = await this.#try(signal);
       if (failure === undefined || signal.aborted) return;
       const isEarly = failure.code === 'backfill-too-early';

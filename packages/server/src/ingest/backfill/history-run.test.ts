@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { hash } from '../../chain/testing/chain-fixtures.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
+import { buildSegment } from '../../segment/write/build-segment.ts';
 import { newCounts } from '../../source/normalize/normalize-counts.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import { makeHeaders } from '../testing/fake-source.ts';
@@ -47,6 +49,53 @@ test('behavior: the lowest block can be removed and added again', () => {
   expect([empty.lowest, empty.byteLength]).toEqual([first, 0]);
   expect(empty.take(false)).toEqual([]);
   expect(empty.lowest).toBe(first);
+});
+
+test('behavior: below a segment that was taken, the lowest block can be removed as well', () => {
+  const run = new HistoryRun(first);
+  for (const header of [four, three, one, zero]) run.add(blockOf(header));
+  expect(numbers(run.take(false))).toEqual([1, 3, 4]);
+  run.takeBack();
+  expect([run.lowest, run.blockCount]).toEqual([one, 0]);
+});
+
+const rows = { transactions: [], instructions: [], logs: [], balances: [], tokenBalances: [] };
+
+/** Returns a block as an old node has it: without a height. */
+function heightless(header: BlockHeader): PreparedBlock {
+  const own = { ...header, height: null };
+  return { ...blockOf(own), bytes: buildSegment([{ header: own, ...rows, rewards: [] }]) };
+}
+
+test('behavior: a block without a height gets it from its child, also in its bytes', () => {
+  const run = new HistoryRun(first);
+  expect(run.add(heightless(four))).toBe(undefined);
+  expect(run.add(heightless(three))).toBe(undefined);
+  const taken = run.take(true);
+  expect(taken.map(({ header }) => header)).toEqual([three, four]);
+  expect(taken.map(({ bytes }) => openSegment(bytes).headers[0])).toEqual([three, four]);
+});
+
+test('behavior: an omitted parent hash is added when the parent is known, also in the bytes', () => {
+  const run = new HistoryRun(first);
+  run.add(blockOf(four));
+  const own = { ...three, parentHash: null };
+  const bytes = buildSegment([{ header: own, ...rows, rewards: [] }]);
+  expect(run.add({ ...blockOf(own), bytes })).toBe(undefined);
+  expect(run.add(blockOf(one))).toBe(undefined);
+  const [taken, ...rest] = run.take(false);
+  expect([taken?.header, rest.length]).toEqual([three, 1]);
+  expect(openSegment(taken?.bytes as Uint8Array).headers).toEqual([three]);
+});
+
+test('behavior: without a height of the child, and at slot 0, the height stays unknown', () => {
+  const run = new HistoryRun({ ...first, height: null });
+  const block = heightless(four);
+  expect(run.add(block)).toBe(undefined);
+  expect(run.take(true)).toEqual([block]);
+  const lowest = new HistoryRun(one);
+  expect(lowest.add(heightless(zero))).toBe(undefined);
+  expect(lowest.lowest.height).toBe(null);
 });
 
 test('error: a block that is not the parent is not added', () => {

@@ -3,6 +3,7 @@ import { CodedError } from '../../base/errors.ts';
 import { ref } from '../../chain/testing/chain-fixtures.ts';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
+import { toSlot } from '../../ledger/primitives.ts';
 import { newCounts } from '../../source/normalize/normalize-counts.ts';
 import type { Source } from '../../source/source.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
@@ -170,6 +171,16 @@ test('behavior: without other votes, the branch is taken when it is shown again 
   expect(replaced[1]).toEqual([13, 14, 15]);
 });
 
+test('behavior: another branch with a higher tip is not the same branch again', async () => {
+  const other = makeHeaders('c', [13, 14, 15], twelve);
+  const setting = start({ others: [own.slice(0, 3)], loaded: () => other.map(toLoaded) });
+  expect(await setting.resolver.resolve(tip, signal)).toBe(false);
+  const headers = [...own.slice(0, 3), ...other];
+  setting.source.remote.header = makeFakeSource({ clock: setting.clock, headers }).remote.header;
+  expect(await setting.resolver.resolve(other.at(-1) as BlockHeader, signal)).toBe(false);
+  expect([setting.replaced, setting.raised()]).toEqual([[], []]);
+});
+
 test('behavior: a branch with a block that sources call final is taken against the vote', async () => {
   const theirs = [...own.slice(0, 3), ...branch];
   const { resolver, source, others, replaced, raised } = start({ others: [theirs, own, own] });
@@ -231,9 +242,11 @@ test('behavior: a stop while the branch is loaded stores nothing', async () => {
 
 test('error: a branch that the chain rejects is a strike', async () => {
   const commitError = new CodedError('chain-ancestor-unknown', { slot: 12, hash: 'x' });
-  const { resolver, raised, grown, counters } = start({ commitError });
-  expect(await resolver.resolve(tip, signal)).toBe(false);
-  expect(raised()).toEqual([`chain-ancestor-unknown: node: slot 14: ${commitError.message}`]);
+  const longer = [...branch, ...makeHeaders('b', [15], tip)];
+  const headers = [...own.slice(0, 3), ...longer];
+  const { resolver, raised, grown, counters } = start({ commitError, headers });
+  expect(await resolver.resolve(longer.at(-1) as BlockHeader, signal)).toBe(false);
+  expect(raised()).toEqual([`chain-ancestor-unknown: node: slot 15: ${commitError.message}`]);
   expect([grown(), counters.toJSON()]).toEqual([0, {}]);
 });
 
@@ -315,6 +328,16 @@ test.each(['not-available', 'skipped-hint'] as const)(
     expect(replaced).toEqual([ref('a11'), [12]]);
   },
 );
+
+test('behavior: the newest block of the source may be the only one in the range', async () => {
+  const lower = makeHeaders('b', [12], own[1]);
+  const { resolver, source, replaced } = start({ headers: [...own.slice(0, 2), ...lower] });
+  const { listSlots } = source.remote;
+  source.remote.listSlots = async (range, commitment, stop) =>
+    range.last === 13 ? ok([toSlot(12)]) : listSlots(range, commitment, stop);
+  expect(await resolver.checkHead(signal)).toBe(true);
+  expect(replaced).toEqual([ref('a11'), [12]]);
+});
 
 test('behavior: an outage, an empty list or a refused header gives no branch', async () => {
   const outage = start({ remote: { header: () => refuse('outage') } });

@@ -113,7 +113,7 @@ export class BranchResolver {
   ): Promise<boolean> {
     const { source, feeder, judge, counters, onGrown } = this.#modules;
     const { head } = feeder.pending;
-    const isGap = head === null || (head.number === ancestor.number && head.hash === ancestor.hash);
+    const isGap = head === null || head.hash === ancestor.hash;
     const branch = isGap ? headers.slice(0, gapBlocksMax) : headers;
     if (!isGap && !(await this.#isChosen(headers, signal))) return false;
     if (!(await judge.isAgreed(elementAt(branch, -1), signal))) return false;

@@ -140,6 +140,7 @@ test('behavior: an omitted parent hash is added if slot and height identify the 
     linkHeader(head, { ...omitted, parentSlot: own[0]?.number ?? head.number }),
     linkHeader(head, { ...omitted, height: 9 }),
     linkHeader({ ...head, height: null }, omitted),
+    linkHeader({ ...head, height: null }, { ...omitted, height: 1 }),
     linkHeader(null, omitted),
     linkHeader(head, { ...child, parentHash: hash('b11') }),
   ];

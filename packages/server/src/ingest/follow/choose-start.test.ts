@@ -65,6 +65,14 @@ test('behavior: only finalized blocks count, in a range that nodes allow', async
   expect(asked).toEqual(['finalized', { first: 5, last: 500_004 }, 'finalized', 6, 'finalized']);
 });
 
+test('behavior: also the genesis is chosen only when the source answers', async () => {
+  for (const remote of [
+    { slot: () => refuse('outage') },
+    { firstAvailable: () => refuse('outage') },
+  ])
+    expect(await choose({ kind: 'genesis' }, { remote })).toEqual({ kind: 'later' });
+});
+
 test.each<[string, Partial<Source>]>([
   ['the finalized slot', { slot: () => refuse('outage') }],
   ['the first slot', { firstAvailable: () => refuse('outage') }],

@@ -1,6 +1,5 @@
 import { unreachable } from '../../base/assert.ts';
 import type { Anchor } from '../../chain/chain-snapshot.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import { listSlotsMax } from '../../source/source.ts';
 import type { FollowedSource } from './followed-source.ts';
@@ -44,7 +43,9 @@ export async function chooseStart(
   const slot = list.kind === 'ok' ? list.value[0] : undefined;
   if (slot === undefined) return later;
   const header = source.note(await remote.header(slot, 'finalized', signal));
-  return header.kind === 'ok' ? { kind: 'chosen', anchor: anchorBelow(header.value) } : later;
+  if (header.kind === 'refused') return later;
+  const { parentSlot, parentHash } = header.value;
+  return { kind: 'chosen', anchor: { number: parentSlot, hash: parentHash } };
 }
 
 function firstWanted(
@@ -66,7 +67,3 @@ function firstWanted(
 }
 
 const later: StartChoice = { kind: 'later' };
-
-function anchorBelow({ number, parentSlot, parentHash }: BlockHeader): Anchor | null {
-  return number === 0 ? null : { number: parentSlot, hash: parentHash };
-}

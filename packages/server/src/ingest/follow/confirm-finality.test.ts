@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { BlockRef } from '../../ledger/block.ts';
 import type { BlockHash, Slot } from '../../ledger/primitives.ts';
 import type { Answer } from '../../source/refusal.ts';
+import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { agreedFinalSlot, isConfirmedFinal } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';
 
@@ -19,7 +20,12 @@ function toSource({ finalizedSlot, says = 'true', isHealthy = true }: Voice): Fo
   const answer: Answer<{ hash: string }> = says.startsWith('-')
     ? { kind: 'refused', reason: says === '-skipped' ? 'skipped-hint' : 'outage', cause: says }
     : { kind: 'ok', value: { hash: says } };
-  const remote = { header: async () => answer };
+  const remote = {
+    header: (_slot: number, commitment: string) => {
+      expect(commitment).toBe('finalized');
+      return says === '-silent' ? new Promise(() => undefined) : Promise.resolve(answer);
+    },
+  };
   return { finalizedSlot, health: { isHealthy }, remote } as unknown as FollowedSource;
 }
 
@@ -73,3 +79,18 @@ test.each<[string, readonly Voice[], boolean]>([
     expect(await isConfirmedFinal(block, voices.map(toSource), modules)).toBe(expected);
   },
 );
+
+test('behavior: a source that does not answer within 700 ms has no vote', async () => {
+  const clock = new ManualClock();
+  const voices = [{ finalizedSlot: 50 }, { finalizedSlot: 50, says: '-silent' }];
+  const { signal } = new AbortController();
+  let isFinal: boolean | undefined;
+  const asked = isConfirmedFinal(block, voices.map(toSource), { clock, signal }).then((one) => {
+    isFinal = one;
+  });
+  await clock.advance(699);
+  expect(isFinal).toBe(undefined);
+  await clock.advance(1);
+  await asked;
+  expect(isFinal).toBe(true);
+});

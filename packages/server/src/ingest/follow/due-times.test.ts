@@ -24,6 +24,7 @@ test('behavior: of several announced blocks, the next expected one counts', () =
 test('behavior: an unusual delay, such as that of a block of history, is ignored', () => {
   const due = learned(100, 60_000, -5);
   expect(due.pauseMs([500])).toBe(50);
+  expect(learned(100, -5).pauseMs([20])).toBe(50);
 });
 
 test('behavior: a delay that no longer occurs is forgotten', () => {

@@ -36,8 +36,10 @@ function start(sources: (clock: ManualClock) => FollowedSource[], isCommitted = 
 
 const { signal } = new AbortController();
 const slotAt = (finalized: number, confirmed: number) => ({
-  slot: async (commitment: string) =>
-    ok(toSlot(commitment === 'finalized' ? finalized : confirmed)),
+  slot: async (commitment: string) => {
+    expect(['finalized', 'confirmed']).toContain(commitment);
+    return ok(toSlot(commitment === 'finalized' ? finalized : confirmed));
+  },
 });
 
 test('default: the newest block up to the finalized slot becomes final', async () => {

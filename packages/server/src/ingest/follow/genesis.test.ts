@@ -83,6 +83,32 @@ test('behavior: sources that do not answer are asked again until one is known', 
   expect([adopted, isUsed(late)]).toEqual([['x'], true]);
 });
 
+test('behavior: a source that must not be asked yet is left out', async () => {
+  const [paused, other] = [makeSource('s0', 'x'), makeSource('s1', 'y')];
+  paused.health.fail({ kind: 'refused', reason: 'outage', cause: 'x', retryAfterMs: 60_000 });
+  await agree([paused, other], makeDataset(null));
+  expect([adopted, isUsed(paused), isUsed(other)]).toEqual([['y'], false, true]);
+});
+
+test('behavior: a source of another ledger does not end the wait for the others', async () => {
+  const [wrong, late] = [makeSource('s0', 'y'), makeSource('s1', undefined, 'x')];
+  await agree([wrong, late], makeDataset('x'));
+  expect([wrong.health.isDisabled, isUsed(late)]).toEqual([true, true]);
+});
+
+test('behavior: the wait ends at once when one source is known', async () => {
+  const sources = [makeSource('s0', undefined), makeSource('s1', 'x')];
+  const { signal } = new AbortController();
+  await agreeOnGenesis(sources, { dataset: makeDataset(null), clock }, signal);
+  expect(sources.map(isUsed)).toEqual([false, true]);
+});
+
+test('behavior: while the dataset does not know its ledger, no source serves another one', () => {
+  const source = makeSource('s0');
+  checkIdentity(source, { genesisHash: 'x', content: null }, makeDataset(null));
+  expect(isUsed(source)).toBe(true);
+});
+
 test('behavior: nobody is asked after the stop, nor if all sources are disabled', async () => {
   const stop = new AbortController();
   stop.abort();
@@ -120,4 +146,6 @@ test('behavior: a portal must store what the dataset stores', () => {
       'portal has votes drop, allow-missing logs,meta; the dataset has votes drop, allow-missing logs',
     ],
   ]);
+  check({ votes: 'keep', allowMissing: [] }, ['logs', 'meta']);
+  expect(alarms.list()[0]?.message).toMatch(/the dataset has votes drop, allow-missing logs,meta$/);
 });

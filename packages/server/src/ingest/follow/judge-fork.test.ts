@@ -68,6 +68,16 @@ test.each<[string, Views, Partial<Claim>, Verdict]>([
     'switch',
   ],
   [
+    'one of two has the branch, and its newest of three blocks is above our head',
+    ['differs'],
+    {
+      quietMs: 2_000,
+      headSlot: 42,
+      headers: [41, 42, 43].map((number) => ({ number }) as BlockHeader),
+    },
+    'switch',
+  ],
+  [
     'one of two has the branch, and neither branch has grown',
     ['differs'],
     { quietMs: 60_000, headSlot: 42 },

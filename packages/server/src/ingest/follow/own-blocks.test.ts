@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, ref, sealRun } from '../../chain/testing/chain-fixtures.ts';
+import { toSlot } from '../../ledger/primitives.ts';
 import { makeHeaders, makeSnapshot } from '../testing/fake-source.ts';
 import { forkFloor, headSlot, newestUnfinalized, ownsBlock } from './own-blocks.ts';
 
@@ -17,6 +18,7 @@ test('default: hot blocks, the finalized head, the last sealed block and the anc
   }
   expect(ownsBlock(sealed, 12, hash('a12'))).toBe(true);
   expect(ownsBlock(sealed, 10, hash('a10'))).toBe(true);
+  expect(ownsBlock({ ...sealed, finalized: null }, 12, hash('a12'))).toBe(true);
   // Blocks within a segment are not looked up.
   expect(ownsBlock(sealed, 11, hash('a11'))).toBe(false);
 });
@@ -25,6 +27,8 @@ test('behavior: another hash, another slot or no hash is not ours', () => {
   expect(ownsBlock(snapshot, 12, hash('b12'))).toBe(false);
   expect(ownsBlock(snapshot, 13, hash('a12'))).toBe(false);
   expect(ownsBlock(snapshot, 12, null)).toBe(false);
+  const unknown = { ...emptySnapshot, anchor: { number: toSlot(9), hash: null } };
+  expect(ownsBlock(unknown, 9, null)).toBe(false);
   expect(ownsBlock(emptySnapshot, 0, hash('a0'))).toBe(false);
 });
 
@@ -43,6 +47,7 @@ test('behavior: the newest block up to a slot can be finalized if it is above th
   expect(newestUnfinalized(open, 11)).toEqual(ref('a11'));
   expect(newestUnfinalized(open, 10)).toBe(undefined);
   expect(newestUnfinalized(emptySnapshot, 10)).toBe(undefined);
+  expect(newestUnfinalized(makeSnapshot(makeHeaders('a', [0, 1])), 1)).toEqual(ref('a1'));
 });
 
 test('behavior: without a block the head is the slot below the start', () => {

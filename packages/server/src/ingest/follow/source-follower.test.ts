@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { CodedError } from '../../base/errors.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { headLinkPoint } from '../../chain/link-block.ts';
@@ -29,6 +30,7 @@ interface Setting {
   readonly notices?: { readonly highest: number };
   readonly isLeader?: boolean;
   readonly isFit?: boolean;
+  readonly damaged?: number;
   readonly snapshot?: ChainSnapshot;
 }
 
@@ -43,7 +45,8 @@ function start(setting: Setting = {}) {
     notices: setting.notices ?? {},
     remote: {
       block: async (slot, commitment) => {
-        asked.push([slot, commitment]);
+        asked.push([toSlot(slot), commitment]);
+        expect(['confirmed', 'finalized']).toContain(commitment);
         return headers.some(({ number }) => number === slot)
           ? ok(new Uint8Array(1))
           : refusal('not-available', 'code');
@@ -79,6 +82,7 @@ function start(setting: Setting = {}) {
     },
   } as unknown as ChainFeeder;
   const prepare = async (slot: Slot) => {
+    if (slot === setting.damaged) throw new CodedError('block-not-json', { slot });
     const header = headers.find(({ number }) => number === slot);
     return { header, counts: newCounts(), bytes: new Uint8Array(1) } as PreparedBlock;
   };
@@ -127,6 +131,13 @@ test('behavior: if the next slot has no block, the listed ones are loaded', asyn
   const later = makeHeaders('a', [13, 15], head);
   const { step, head: at } = start({ headers: [...own, ...later] });
   expect([await step(), at()]).toEqual([true, 15]);
+});
+
+test('error: a damaged block at the head is requested once', async () => {
+  const { step, head: at, asked, alarms, source } = start({ damaged: 12 });
+  expect([await step(), at(), asked]).toEqual([false, 11, [[12, 'confirmed']]]);
+  expect(alarms.has('block-not-json')).toBe(true);
+  expect(source.health.status.strikes).toBe(1);
 });
 
 test('limit: at most 32 listed blocks are loaded at the head', async () => {
@@ -219,6 +230,18 @@ test('behavior: a witness resolves a block that is not a child of our head', asy
     taken,
   } = start({ headers: [...own.slice(0, 1), ...later], isLeader: false });
   expect([await step(), at(), taken()]).toEqual([true, 12, 0]);
+});
+
+test('behavior: a witness resolves a child of another block at the slot of our head', async () => {
+  const branch = makeHeaders('b', [11, 12], own[0]);
+  const { step, state } = start({ headers: [...own.slice(0, 1), ...branch], isLeader: false });
+  expect([await step(), state.pending.head?.hash]).toEqual([true, hash('b12')]);
+});
+
+test('behavior: a witness of a new dataset stores its first block', async () => {
+  const snapshot = makeSnapshot(own.slice(0, 1));
+  const { step, head: at } = start({ snapshot, isLeader: false });
+  expect([await step(), at()]).toEqual([true, 11]);
 });
 
 test('behavior: a witness without news checks the head, and notes a refused header', async () => {

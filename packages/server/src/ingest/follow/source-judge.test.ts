@@ -116,7 +116,7 @@ test.each([
   new CodedError('block-worker-died', { slot: 5 }),
 ])('behavior: $code is no fault of the source', (error) => {
   const { judge, counters, raised, source } = start();
-  judge.rejectLoad({ kind: 'damaged', slot: toSlot(5), error });
+  expect(judge.rejectLoad({ kind: 'damaged', slot: toSlot(5), error })).toBe(false);
   expect([counters.toJSON(), raised(), source.health.status.failures]).toEqual([{}, [], 0]);
 });
 

@@ -68,10 +68,10 @@ function endOfRun(
   floor: number,
 ): Trace | undefined {
   const { number, parentSlot, parentHash } = elementAt(run, 0);
-  if (parentHash !== null && ownsBlock(snapshot, parentSlot, parentHash)) {
+  if (parentHash === null) return { kind: 'unlinked', slot: number };
+  if (ownsBlock(snapshot, parentSlot, parentHash)) {
     return { kind: 'linked', ancestor: { number: parentSlot, hash: parentHash }, headers: run };
   }
-  if (parentHash === null) return { kind: 'unlinked', slot: number };
   return parentSlot <= floor ? { kind: 'below-finality', slot: number } : undefined;
 }
 

@@ -1,4 +1,5 @@
 /** A source in memory for unit tests: it answers from a list of headers, and a test replaces single answers. */
+import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Random } from '../../base/random.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
@@ -8,7 +9,7 @@ import { makeRun } from '../../chain/testing/chain-fixtures.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { toSlot } from '../../ledger/primitives.ts';
 import { type Answer, type RefusalReason, refusal } from '../../source/refusal.ts';
-import type { SlotNotices, Source } from '../../source/source.ts';
+import type { Commitment, SlotNotices, Source } from '../../source/source.ts';
 import { SourceHealth } from '../../source/source-health.ts';
 import { DueTimes } from '../follow/due-times.ts';
 import { FollowedSource } from '../follow/followed-source.ts';
@@ -38,9 +39,13 @@ export function makeFakeSource(options: FakeSourceOptions): FollowedSource {
     isRateLimited: false,
     slot: async () => ok(toSlot(numbers.at(-1) ?? 0)),
     firstAvailable: async () => ok(toSlot(numbers[0] ?? 0)),
-    listSlots: async ({ first, last }) => ok(numbers.filter((one) => one >= first && one <= last)),
-    header: async (slot) => {
-      const found = headers.find(({ number }) => number === slot);
+    listSlots: async ({ first, last }, commitment) => {
+      checkCommitment(commitment);
+      return ok(numbers.filter((one) => one >= first && one <= last));
+    },
+    header: async (slot, commitment) => {
+      checkCommitment(commitment);
+      const found = headers.find(({ number }) => number === toSlot(slot));
       return found === undefined ? refusal('skipped-hint', 'code -32009') : ok(found);
     },
     giveBack: () => undefined,
@@ -59,6 +64,11 @@ export function makeFakeSource(options: FakeSourceOptions): FollowedSource {
     finalizedSlot: -1,
     confirmedSlot: -1,
   });
+}
+
+/** Throws like a node that gets a wrong parameter. */
+function checkCommitment(commitment: Commitment): void {
+  assert(commitment === 'confirmed' || commitment === 'finalized', 'the commitment is known');
 }
 
 /** Returns the headers of a linked run, whose hashes encode branch and slot, above a header. */

@@ -1,0 +1,319 @@
+/** What a dataset passes to the modules it was opened with, and what it reports. */
+import { beforeEach, expect, test, vi } from 'vitest';
+import { CodedError, ERRORS } from '../base/errors.ts';
+import { ManualClock } from '../base/testing/manual-clock.ts';
+import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import { hash, makeRun, ref, sealRun, slot } from '../chain/testing/chain-fixtures.ts';
+import { buildSegment } from '../segment/write/build-segment.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
+import type { NewChange } from './chain-writer.ts';
+import { Dataset, type DatasetModules } from './dataset.ts';
+import { MergeThread } from './merge/merge-thread.ts';
+import type { SegmentFiles } from './segment-files.ts';
+import { createDataset } from './stored/create-dataset.ts';
+import { mergeInProcess, toBuiltSegment } from './testing/merge-in-process.ts';
+
+const folder = 'data/ledger';
+const run = makeRun('a', [10, 11, 12, 13], { number: 9, hash: 'a9', height: 100 });
+const rows = { transactions: [], instructions: [], logs: [], balances: [], tokenBalances: [] };
+const bytesOf = ({ header }: HotBlock) => buildSegment([{ header, ...rows, rewards: [] }]);
+const create: NewChange = { kind: 'create', anchor: { number: slot(9), hash: hash('a9') } };
+const extend = (first = 0, last = 3): NewChange => ({
+  kind: 'extend',
+  blocks: run.slice(first, last + 1).map((block) => ({
+    header: block.header,
+    bytes: bytesOf(block),
+  })),
+});
+
+let fs: SimFs;
+let clock: ManualClock;
+beforeEach(async () => {
+  fs = new SimFs();
+  clock = new ManualClock();
+  const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
+  await createDataset(folder, { name: 'ledger', aliases: [], ...kept }, { fs });
+});
+
+const limits = { sealBlockCount: 2 };
+
+function open(modules: Partial<DatasetModules> = {}, more = {}): Promise<Dataset> {
+  return Dataset.open(
+    { folder, realTime: true, limits: { ...limits, ...more } },
+    { fs, clock, isLockHeld: () => true, merge: mergeInProcess, ...modules },
+  );
+}
+
+const alarmTexts = ({ alarms }: Dataset) =>
+  alarms.list().map(({ code, message }) => `${code}: ${message}`);
+
+test('default: the status has the free space, the leases, the counters and the alarms', async () => {
+  const dataset = await open({ counters: () => ({ uploads: 3 }) });
+  const counters = { commits: 0, forks: 0, replacedBlocks: 0, writeFailures: 0, uploads: 3 };
+  expect(dataset.status()).toEqual({
+    storage: { kind: 'open' },
+    freeBytes: null,
+    leaseCount: 0,
+    counters,
+    alarms: [],
+  });
+  await dataset.commit([create]);
+  dataset.acquire();
+  clock.advance(70);
+  expect(dataset.oldestLeaseMs).toBe(70);
+  expect(dataset.status()).toMatchObject({
+    freeBytes: fs.diskSpace.freeBytes,
+    leaseCount: 1,
+    counters: { ...counters, commits: 1 },
+  });
+  await dataset.close();
+  await dataset.close();
+  expect(dataset.status().storage).toEqual({ kind: 'closed' });
+  expect((await open()).status().counters).not.toHaveProperty('uploads');
+});
+
+test('behavior: forks and the blocks that they replaced are counted', async () => {
+  const dataset = await open();
+  await dataset.commit([create, extend()]);
+  const tip = { number: 11, hash: 'a11', height: 102 };
+  const blocks = makeRun('b', [12], tip).map((block) => ({
+    header: block.header,
+    bytes: bytesOf(block),
+  }));
+  await dataset.commit([{ kind: 'replace', ancestor: ref('a11'), blocks }]);
+  await dataset.commit([{ kind: 'finalize', block: ref('a11') }]);
+  await dataset.commit([{ kind: 'finalize', block: ref('a11') }]);
+  const counters = { commits: 3, forks: 1, replacedBlocks: 2, writeFailures: 0 };
+  expect(dataset.status().counters).toEqual(counters);
+  // Blocks that move into a segment are not replaced.
+  expect(await dataset.seal()).toBe(true);
+  expect(dataset.status().counters).toEqual({ ...counters, commits: 4 });
+  const again = makeRun('c', [12], tip).map((block) => ({
+    header: block.header,
+    bytes: bytesOf(block),
+  }));
+  await dataset.commit([
+    { kind: 'replace', ancestor: ref('a11'), blocks: again },
+    { kind: 'finalize', block: ref('c12') },
+  ]);
+  expect(dataset.status().counters).toMatchObject({ commits: 5, forks: 2, replacedBlocks: 3 });
+});
+
+test('behavior: a damaged segment raises an alarm that names no folder, and is reported', async () => {
+  const damaged: SealedSegment[] = [];
+  const dataset = await open({ onDamage: (segment) => damaged.push(segment) });
+  const segment = sealRun(run);
+  const cause = `${folder}/segments/x and ${folder}/segments/y cannot be read`;
+  dataset.reportDamage(segment, cause);
+  expect([alarmTexts(dataset), damaged]).toEqual([
+    ['segment-damaged: slots 10 to 13: segments/x and segments/y cannot be read'],
+    [segment],
+  ]);
+  const alone = await open();
+  alone.reportDamage(segment, 'x');
+  expect(alarmTexts(alone)).toEqual(['segment-damaged: slots 10 to 13: x']);
+});
+
+test('behavior: the time of a merge is observed in seconds', async () => {
+  const seconds: number[] = [];
+  const dataset = await open({
+    merge: async (sequence) => {
+      clock.advance(1_500);
+      return mergeInProcess(sequence);
+    },
+    observeMerge: (one) => seconds.push(one),
+  });
+  clock.advance(100);
+  await dataset.commit([create, extend(), { kind: 'finalize', block: ref('a13') }]);
+  expect([await dataset.seal(), seconds]).toEqual([true, [1.5]]);
+});
+
+test('behavior: only a dataset of several processes can confirm its state', async () => {
+  expect((await open()).confirm).toBe(undefined);
+  expect(await (await open({ confirm: async () => false })).confirm?.()).toBe(false);
+});
+
+test('error: without space elsewhere no blocks are added, but other changes are made', async () => {
+  let isFull = false;
+  const checkGrowth = () => {
+    if (isFull) throw new CodedError('feed-full');
+  };
+  const dataset = await open({ checkGrowth });
+  await dataset.commit([create, extend(0, 1)]);
+  isFull = true;
+  await expect(dataset.commit([extend(2)])).rejects.toMatchObject({ code: 'feed-full' });
+  const both: NewChange[] = [extend(2), { kind: 'finalize', block: ref('a12') }];
+  await expect(dataset.commit(both)).rejects.toMatchObject({ code: 'feed-full' });
+  await dataset.commit([{ kind: 'finalize', block: ref('a11') }]);
+  expect(dataset.snapshot()).toMatchObject({ head: ref('a11'), finalized: ref('a11') });
+  expect(alarmTexts(dataset)).toEqual([]);
+});
+
+test('error: dataset-write-failed: the alarm has the cause if it is known, and otherwise the error', async () => {
+  let cause: Error = new CodedError('feed-unreachable', { operation: 'append' });
+  let isFailing = false;
+  const publish = async () => {
+    if (isFailing) throw cause;
+  };
+  const dataset = await open({ publish });
+  await dataset.commit([create]);
+  isFailing = true;
+  await expect(dataset.commit([extend()])).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  expect(alarmTexts(dataset)).toEqual([`dataset-write-failed: ${cause.message}`]);
+  expect(dataset.status().storage).toEqual({ kind: 'failed', code: 'dataset-write-failed' });
+  await dataset.reopen();
+  expect(alarmTexts(dataset)).toEqual([]);
+  cause = new TypeError('a bug');
+  await expect(dataset.commit([extend()])).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  expect(alarmTexts(dataset)).toEqual([
+    `dataset-write-failed: ${ERRORS['dataset-write-failed'].text}`,
+  ]);
+  expect(dataset.status().counters['writeFailures']).toBe(2);
+});
+
+test('error: a dataset without its manifest is not reopened, and the alarm says so', async () => {
+  const dataset = await open();
+  await dataset.commit([create]);
+  fs.fault = ({ name }) => (name === 'write' ? 'EIO' : undefined);
+  await expect(dataset.commit([extend()])).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  fs.fault = () => undefined;
+  await fs.remove(`${folder}/manifest.json`);
+  await expect(dataset.reopen()).rejects.toMatchObject({ code: 'dataset-manifest-damaged' });
+  expect(alarmTexts(dataset)).toEqual([expect.stringContaining('manifest')]);
+});
+
+test('error: a dataset whose unused files cannot be removed is not opened, and leaves no file open', async () => {
+  await (await open()).close();
+  fs.writeRaw(`${folder}/segments/unused.segment`, new Uint8Array(1));
+  fs.fault = ({ name }) => (name === 'remove' ? 'EIO' : undefined);
+  await expect(open()).rejects.toMatchObject({ code: 'storage-failed' });
+  expect(fs.openFileCount).toBe(0);
+});
+
+test('behavior: segments can be elsewhere, and unused ones are removed there', async () => {
+  const calls: unknown[] = [];
+  const sealed = sealRun(run.slice(0, 2));
+  const segments = {
+    collect: async (needed: ReadonlySet<string>) => void calls.push(['collect', ...needed]),
+    write: async () => sealed,
+    settle: (segment: SealedSegment) => calls.push(['settle', segment.id]),
+    read: async () => Uint8Array.of(7),
+    path: ({ id }: SealedSegment) => `cache/${id}`,
+    remote: ({ id }: SealedSegment) => ({ place: id }),
+  } as unknown as SegmentFiles;
+  const dataset = await open({ segments });
+  await dataset.commit([create, extend(), { kind: 'finalize', block: ref('a13') }]);
+  const lease = dataset.acquire();
+  expect(await dataset.seal()).toBe(true);
+  await dataset.collect();
+  expect(calls).toEqual([['collect'], ['settle', sealed.id], ['collect', sealed.id]]);
+  const [segment] = dataset.snapshot().segments as [SealedSegment];
+  expect(await dataset.readSegment(segment)).toEqual(Uint8Array.of(7));
+  expect(dataset.segmentPath(segment)).toBe(`cache/${sealed.id}`);
+  expect(dataset.remoteSegment(segment)).toEqual({ place: sealed.id });
+  lease.release();
+});
+
+test('behavior: a segment whose commit failed is no longer protected', async () => {
+  const calls: string[] = [];
+  const segments = {
+    collect: async () => undefined,
+    write: async () => sealRun(run.slice(1, 2)),
+    settle: () => calls.push('settle'),
+  } as unknown as SegmentFiles;
+  const dataset = await open({ segments });
+  await dataset.commit([create]);
+  const built = toBuiltSegment(bytesOf(run[1] as HotBlock));
+  await expect(dataset.appendSealed(built, [(run[1] as HotBlock).header])).rejects.toMatchObject({
+    code: 'chain-not-linked',
+  });
+  expect(calls).toEqual(['settle']);
+});
+
+test('behavior: sealing and loading history stop while there is too little space, before they merge', async () => {
+  let mergeCount = 0;
+  const dataset = await open({
+    merge: (sequence) => {
+      mergeCount++;
+      return mergeInProcess(sequence);
+    },
+  });
+  await dataset.commit([create, extend(), { kind: 'finalize', block: ref('a13') }]);
+  fs.diskSpace = { freeBytes: 1, totalBytes: 1e12 };
+  clock.advance(1_000);
+  await dataset.commit([{ kind: 'finalize', block: ref('a13') }]);
+  await expect.poll(() => dataset.status().storage.kind).toBe('disk-floor');
+  const full = { code: 'disk-floor-reached' };
+  await expect(dataset.seal()).rejects.toMatchObject(full);
+  await expect(dataset.prependSealed([], [])).rejects.toMatchObject(full);
+  const built = toBuiltSegment(bytesOf(run[0] as HotBlock));
+  await expect(dataset.appendSealed(built, [(run[0] as HotBlock).header])).rejects.toMatchObject(
+    full,
+  );
+  expect([mergeCount, dataset.status().leaseCount]).toEqual([0, 0]);
+});
+
+test('limit: blocks are sealed when they have enough bytes', async () => {
+  const sealBytes = run.slice(0, 3).reduce((sum, block) => sum + bytesOf(block).length, 0);
+  const dataset = await open({}, { sealBlockCount: 99, sealBytes });
+  await dataset.commit([create, extend(), { kind: 'finalize', block: ref('a13') }]);
+  expect([await dataset.seal(), await dataset.seal()]).toEqual([true, false]);
+  expect(dataset.snapshot().segments.map(({ blockCount }) => blockCount)).toEqual([3]);
+});
+
+test('default: segments are merged in a thread', async () => {
+  const merge = vi.spyOn(MergeThread.prototype, 'merge').mockImplementation(mergeInProcess);
+  const dataset = await Dataset.open(
+    { folder, realTime: true, limits },
+    { fs, clock, isLockHeld: () => true },
+  );
+  await dataset.commit([create, extend(), { kind: 'finalize', block: ref('a13') }]);
+  expect([await dataset.seal(), merge.mock.calls.length]).toEqual([true, 1]);
+  merge.mockRestore();
+});
+
+test('behavior: a trim that removes nothing is no commit', async () => {
+  const dataset = await open();
+  const before = await dataset.commit([create, extend()]);
+  expect([await dataset.trim({ kind: 'all' }), dataset.snapshot() === before]).toEqual([
+    false,
+    true,
+  ]);
+});
+
+test('behavior: history is prepended as one segment, and the start moves down', async () => {
+  const dataset = await open();
+  const anchor = { number: slot(11), hash: hash('a11') };
+  await dataset.commit([{ kind: 'create', anchor }, extend(2)]);
+  await dataset.commit([{ kind: 'finalize', block: ref('a13') }]);
+  const blocks = run.slice(0, 2);
+  const snapshot = await dataset.prependSealed(
+    blocks.map(bytesOf),
+    blocks.map(({ header }) => header),
+  );
+  expect(snapshot).toMatchObject({ start: 10, anchor: ref('a9'), head: ref('a13') });
+  const [segment] = snapshot.segments as [SealedSegment];
+  expect(await dataset.readHeaders(segment)).toEqual(blocks.map(({ header }) => header));
+});
+
+test('behavior: the manifest of an open dataset can be changed', async () => {
+  const dataset = await open();
+  await dataset.updateManifest({ aliases: ['new'], from: 'latest' });
+  expect(dataset.description).toMatchObject({ aliases: ['new'], from: 'latest', realTime: true });
+});
+
+test('behavior: a version that was stored before is no change', async () => {
+  const first = await open();
+  await first.commit([create, extend()]);
+  await first.close();
+  const again = await open();
+  const { signal } = new AbortController();
+  expect((await again.changed(again.snapshot().version - 1, signal)).head).toEqual(ref('a13'));
+  let isWoken = false;
+  void again.changed(again.snapshot().version, signal).then(() => {
+    isWoken = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isWoken).toBe(false);
+  await again.close();
+});

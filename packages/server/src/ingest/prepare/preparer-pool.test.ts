@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { openSegment } from '../../segment/read/open-segment.ts';
+import { wholeBlock } from '../../source/testing/damaged-block.ts';
+import { slot, toBytes } from '../../source/testing/raw-block.ts';
+import { startPreparerPool } from './preparer-pool.ts';
+
+const normalize = { votes: 'drop', metaOptional: false, allowMissing: [] } as const;
+
+test('default: a thread prepares whole blocks, and drafts if they are wanted', async () => {
+  const whole = startPreparerPool({ workerCount: 1, normalize });
+  const drafts = startPreparerPool({ workerCount: 1, normalize, form: 'draft' });
+  const [block, draft] = await Promise.all([
+    whole.normalize(slot, toBytes(wholeBlock()), 'node'),
+    drafts.normalize(slot, toBytes(wholeBlock()), 'node'),
+  ]);
+  expect(openSegment(block.bytes).headers).toEqual([block.header]);
+  expect([block.bytes.buffer, draft.bytes.buffer]).toEqual([
+    expect.any(ArrayBuffer),
+    expect.any(SharedArrayBuffer),
+  ]);
+  expect(draft.header).toEqual(block.header);
+  await Promise.all([whole.close(), drafts.close()]);
+});
