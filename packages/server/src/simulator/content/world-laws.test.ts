@@ -5,6 +5,7 @@ import { parseContentOptions } from './content-options.ts';
 import { createStock } from './generate-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
 import { ID } from './world/known-addresses.ts';
+import { MARKETS } from './world/tokens.ts';
 import { NO_ACCOUNT, type World } from './world/world.ts';
 
 /** Returns the mints whose supply differs from the sum of their accounts. */
@@ -84,6 +85,22 @@ describe('the world', () => {
       expect(world.cell(world.launchCount)).toBeLessThanOrEqual(1);
     },
   );
+
+  test('behavior: a market whose base tokens were all bought is settled at the end of a window', () => {
+    const { world, timeline } = createStock(options);
+    const last = timeline.windowSlots * 4 - 1;
+    timeline.run(chainBlockOf(last - 1), null);
+    MARKETS.forEach((token, market) => {
+      const vault = world.marketVaults + market * 2;
+      const amount = world.amount(vault);
+      expect(world.amount(vault + 1)).toBeGreaterThan(0);
+      world.addAmount(vault, -amount);
+      world.addAmount(world.makerTokens + token, amount);
+      world.cells.set(world.asks + market, 0);
+    });
+    timeline.run(chainBlockOf(last), null);
+    expect(listUnsettled(world)).toEqual([]);
+  });
 
   test('behavior: sessions begin to end before the last block of a window', () => {
     const { world, timeline } = createStock(options);
