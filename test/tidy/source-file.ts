@@ -79,7 +79,8 @@ export function lineOf(tree: ts.SourceFile, node: ts.Node): number {
   return tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1;
 }
 
-/** Returns whether a file is a test, is used only by tests, or is in the folder of cross-package tests. */
+/** Returns whether a file is a test, is used only by tests, configures them, or is in the folder of cross-package tests. */
 export function isTestOnly(path: string): boolean {
+  if (path === 'vitest.config.ts') return true;
   return path.endsWith('.test.ts') || path.includes('/testing/') || path.startsWith('test/');
 }
