@@ -29,6 +29,7 @@ function makeDataset(
 const place = { kind: 'cached' } as CachedPlace;
 const { signal } = new AbortController();
 const isIdle = () => true;
+const scanCount = () => 0;
 
 test('default: the newest segments of every dataset are queried, plain and compressed', async () => {
   const opened: OpenStreamOptions[] = [];
@@ -37,6 +38,7 @@ test('default: the newest segments of every dataset are queried, plain and compr
     clock: new ManualClock(),
     signal,
     isIdle,
+    scanCount,
   });
   const ranges = opened.map(({ query }) => `${query.fromBlock}-${query.toBlock}`);
   expect([...new Set(ranges)]).toEqual(['20-29', '10-19', '0-9']);
@@ -46,7 +48,7 @@ test('default: the newest segments of every dataset are queried, plain and compr
 test('limit: at most 24 segments of a dataset are read', async () => {
   const ranges = new Set<number>();
   const dataset = makeDataset(100, ({ query }) => ranges.add(query.fromBlock));
-  await warmUp([dataset], { clock: new ManualClock(), signal, isIdle });
+  await warmUp([dataset], { clock: new ManualClock(), signal, isIdle, scanCount });
   expect(Math.min(...ranges)).toBe(760);
   expect(ranges.size).toBe(24);
 });
@@ -58,7 +60,7 @@ test('limit: the warm-up ends when its queries have taken 4 seconds together', a
     count++;
     return clock.advance(900);
   });
-  await warmUp([dataset, dataset], { clock, signal, isIdle });
+  await warmUp([dataset, dataset], { clock, signal, isIdle, scanCount });
   expect(count).toBe(5);
 });
 
@@ -70,15 +72,36 @@ test('behavior: the warm-up pauses while clients have queries, and gives up afte
     count++;
     isBusy = count === 2;
   });
-  const warmed = warmUp([dataset], { clock, signal, isIdle: () => !isBusy });
+  const warmed = warmUp([dataset], { clock, signal, isIdle: () => !isBusy, scanCount });
   await clock.advance(5_000);
   expect(count).toBe(0);
   isBusy = false;
+  await clock.advance(900);
+  expect(count).toBe(0);
   await clock.advance(200);
   expect(count).toBe(2);
   await clock.advance(25_000);
   await warmed;
   expect(count).toBe(2);
+});
+
+test('behavior: the warm-up waits a second after a query of a client that began and ended between its own', async () => {
+  const clock = new ManualClock();
+  let [count, clientCount, calls] = [0, 0, 0];
+  const dataset = makeDataset(9, () => {
+    count++;
+  });
+  const countScans = () => {
+    // The warm-up counts scans before and after each query, and once at its start. Before its third query a client had one.
+    if (++calls === 6) clientCount++;
+    return count + clientCount;
+  };
+  const warmed = warmUp([dataset], { clock, signal, isIdle, scanCount: countScans });
+  await clock.advance(900);
+  expect(count).toBe(2);
+  await clock.advance(100);
+  await warmed;
+  expect(count).toBe(36);
 });
 
 test('behavior: the warm-up ends when the service stops', async () => {
@@ -88,7 +111,7 @@ test('behavior: the warm-up ends when the service stops', async () => {
     count++;
     stop.abort();
   });
-  await warmUp([dataset], { clock: new ManualClock(), signal: stop.signal, isIdle });
+  await warmUp([dataset], { clock: new ManualClock(), signal: stop.signal, isIdle, scanCount });
   expect(count).toBe(1);
 });
 
@@ -98,7 +121,7 @@ test('behavior: segments in an object store are not read', async () => {
     ...dataset.reader,
     remoteSegment: () => ({ place, fetch: async () => undefined }),
   };
-  await warmUp([{ ...dataset, reader }], { clock: new ManualClock(), signal, isIdle });
+  await warmUp([{ ...dataset, reader }], { clock: new ManualClock(), signal, isIdle, scanCount });
 });
 
 test('error: an unreadable segment ends the warm-up, but not the service', async () => {
@@ -106,7 +129,7 @@ test('error: an unreadable segment ends the warm-up, but not the service', async
     throw new CodedError('segment-damaged', { segment: '2' });
   });
   await expect(
-    warmUp([dataset], { clock: new ManualClock(), signal, isIdle }),
+    warmUp([dataset], { clock: new ManualClock(), signal, isIdle, scanCount }),
   ).resolves.toBeUndefined();
 });
 
@@ -130,7 +153,7 @@ test('behavior: every line is read and released, and every stream is closed', as
       return { kind: 'lines', lines };
     },
   } as unknown as WarmUpDataset['streams'];
-  await warmUp([{ reader, streams }], { clock: new ManualClock(), signal, isIdle });
+  await warmUp([{ reader, streams }], { clock: new ManualClock(), signal, isIdle, scanCount });
   expect(options.map(({ isDeflated }) => isDeflated)).toEqual([false, true, false, true]);
   expect(options.every(({ finalizedOnly }) => !finalizedOnly)).toBe(true);
   expect([released, closed]).toEqual([12, 4]);
@@ -140,9 +163,9 @@ test('behavior: a bug in a query is not hidden', async () => {
   const dataset = makeDataset(1, () => {
     throw new TypeError('a bug');
   });
-  await expect(warmUp([dataset], { clock: new ManualClock(), signal, isIdle })).rejects.toThrow(
-    'a bug',
-  );
+  await expect(
+    warmUp([dataset], { clock: new ManualClock(), signal, isIdle, scanCount }),
+  ).rejects.toThrow('a bug');
 });
 
 test('limit: a query starts neither after 4 seconds of work nor 30 seconds after the start', async () => {
@@ -156,7 +179,7 @@ test('limit: a query starts neither after 4 seconds of work nor 30 seconds after
       count++;
       return clock.advance(stepMs);
     });
-    await warmUp([dataset], { clock, signal, isIdle });
+    await warmUp([dataset], { clock, signal, isIdle, scanCount });
     expect(count).toBe(expected);
   }
 });

@@ -17,8 +17,10 @@ export interface WarmUpDataset {
 
 /** The queries of the warm-up may take this long together. */
 const workMsMax = 4_000;
-/** The warm-up pauses while clients have queries, and ends this long after its start. */
+/** The warm-up ends this long after its start. */
 const warmUpMsMax = 30_000;
+/** The warm-up pauses while clients have queries, and this long after the last one, because another one often follows at once. */
+const quietMsMin = 1_000;
 const pauseMs = 100;
 /** Each segment is read once by each query, so that reading and decoding are compiled too, not only the use of the cache. */
 const segmentCountMax = 24;
@@ -80,27 +82,61 @@ const queries = [
 export interface WarmUpModules {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Whether no client has a query. */
+  /** Whether no query runs. */
   readonly isIdle: () => boolean;
+  /** The number of scans of history that have started, by clients or by the warm-up. */
+  readonly scanCount: () => number;
 }
 
 export async function warmUp(
   datasets: readonly WarmUpDataset[],
-  { clock, signal, isIdle }: WarmUpModules,
+  modules: WarmUpModules,
 ): Promise<void> {
+  const { clock, signal } = modules;
   const endMs = clock.nowMs() + warmUpMsMax;
+  const clients = new ClientQueries(modules);
   let workMs = 0;
   try {
     for (const { streams, query, segment, isDeflated } of planReads(datasets)) {
-      while (!isIdle() && clock.nowMs() < endMs) await clock.sleep(pauseMs, signal);
+      await clients.waitForQuiet(endMs);
       const startMs = clock.nowMs();
       if (signal.aborted || startMs >= endMs || workMs >= workMsMax) return;
       await readLines(streams, { query, segment, isDeflated }, signal);
+      clients.skipOwn();
       workMs += clock.nowMs() - startMs;
     }
   } catch (error) {
     // Clients get the error of an unreadable segment when they query it.
     if (!isCodedError(error)) throw error;
+  }
+}
+
+/** Notices the queries of clients by the number of scans. */
+class ClientQueries {
+  readonly #modules: WarmUpModules;
+  #seenCount: number;
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  constructor(modules: WarmUpModules) {
+    this.#modules = modules;
+    this.#seenCount = modules.scanCount();
+  }
+
+  async waitForQuiet(endMs: number): Promise<void> {
+    const { clock, signal, isIdle, scanCount } = this.#modules;
+    for (;;) {
+      const nowMs = clock.nowMs();
+      const count = scanCount();
+      if (!isIdle() || count !== this.#seenCount) this.#lastMs = nowMs;
+      this.#seenCount = count;
+      if (signal.aborted || nowMs >= endMs || nowMs - this.#lastMs >= quietMsMin) return;
+      await clock.sleep(pauseMs, signal);
+    }
+  }
+
+  /** Ignores the scans since the last wait, which are those of the warm-up. */
+  skipOwn(): void {
+    this.#seenCount = this.#modules.scanCount();
   }
 }
 

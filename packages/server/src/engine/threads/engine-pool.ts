@@ -97,6 +97,7 @@ export class EnginePool {
   #selectionValueCount = 0;
   #nextSelection = 0;
   #nextSegment = 0;
+  #scanCount = 0;
   #nextId = 0;
   #isClosed = false;
 
@@ -109,6 +110,11 @@ export class EnginePool {
   /** Whether no query runs. */
   get isIdle(): boolean {
     return this.#runs.size === 0;
+  }
+
+  /** The number of runs over history that have started. */
+  get scanCount(): number {
+    return this.#scanCount;
   }
 
   /** Registers a segment with all threads, which open it when they need it. Calls `onClosed` once no thread reads it after `close`. */
@@ -144,6 +150,7 @@ export class EnginePool {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const id = this.#nextId++;
     const { range, unit = 'group', turn = 0, isUrgent = false, form = 'plain', signal } = query;
+    if (!isUrgent) this.#scanCount++;
     const queue = new PieceQueue(this.#threads.length, turn);
     const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
     const waitStartMs = systemClock.nowMs();
