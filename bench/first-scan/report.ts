@@ -211,7 +211,7 @@ export function writeMarkdown(report: FirstScanReport, date: Date, command: stri
 }
 
 const method = [
-  'A first scan runs in a new service process whose code is warm: the process has run the same query on another dataset (`--warm-seconds`, 2 s of processor time by default). It has opened none of the measured segments. The files are in the page cache of the system, except cold files, which are dropped from it before the scan.',
+  'A first scan runs in a new service process whose code is warm: the process has run the same query on another dataset (`--warm-seconds`, 4 s of processor time by default). It has opened none of the measured segments. The files are in the page cache of the system, except cold files, which are dropped from it before the scan.',
   'Repeated scans follow in the same process. The time is measured from the request to the last byte; compressed text is decompressed after that.',
   'The time to the first line is measured for ranges that start at the first matching block of each segment, in a new process with warm code. The first line of the process is that of its first request, without warm code.',
   'Concurrent streams send the same query when the segments are already open, over a range that gives 2 GB of JSON for all together. The client is one process on the same machine.',

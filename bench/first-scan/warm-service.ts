@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceProcess } from '../service/processes.ts';
 import { loadFileCache } from './file-cache.ts';
 import type { ScanQuery } from './make-queries.ts';
@@ -25,11 +24,6 @@ export interface WarmService {
 }
 
 const warmCountMin = 3;
-/** The service waits a second after the first query before it continues with its own. */
-const idleWaitMsMin = 1_500;
-const idleWaitMsMax = 15_000;
-const idleSampleMs = 500;
-const idleCpuSecondsMax = 0.05;
 
 /** Starts a service and runs the query on the other dataset until the code is optimized. */
 export async function startWarmService(
@@ -45,22 +39,12 @@ export async function startWarmService(
   const range = { first: raw.warmRange.first, last: raw.warmRange.last - 1 };
   const warm = { port, dataset: WARM_DATASET, encoding, body, range };
   const processFirstLineMs = await timeFirstLine(warm);
-  if (options.warmSeconds > 0) await waitForIdle(service);
   const endSeconds = service.process.cpuSeconds() + options.warmSeconds;
   for (let count = 0; count < warmCountMin || service.process.cpuSeconds() < endSeconds; count++)
     await readAnswer(warm);
   loadFileCache(stored.segments.map(({ path }) => path));
   const whole = { first: raw.firstSlot, last: raw.lastSlot };
   return { service, asked: { ...warm, dataset: DATASET, range: whole }, processFirstLineMs };
-}
-
-/** Waits until the service has ended the queries that it runs after its start, which would run beside the measured ones. */
-async function waitForIdle({ process }: ServiceProcess): Promise<void> {
-  for (let waitedMs = 0; waitedMs < idleWaitMsMax; waitedMs += idleSampleMs) {
-    const before = process.cpuSeconds();
-    await sleep(idleSampleMs);
-    if (waitedMs >= idleWaitMsMin && process.cpuSeconds() - before < idleCpuSecondsMax) return;
-  }
 }
 
 /** Returns the options that name a configuration file, if one is needed. */

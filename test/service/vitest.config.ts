@@ -1,4 +1,4 @@
-/** The service as a process: kills, restarts, exhausted memory, configuration, files and mirrors. */
+/** The service and commands as processes: kills, restarts, exhausted memory, configuration, imports, files, mirrors and the image. */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 

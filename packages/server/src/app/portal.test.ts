@@ -15,6 +15,9 @@ import {
 } from '../ingest/testing/start-world.ts';
 import { type Meddling, startMeddler, startPortal } from './testing/start-portal.ts';
 
+/** A ledger with few blocks, of which some are final. */
+const short = { chain: { startSlot: 20, finalityDistance: 12 } };
+
 /** A hash of 32 bytes. */
 const otherHash = `${'1'.repeat(31)}2`;
 
@@ -149,10 +152,10 @@ describe('bad answers', () => {
     ],
   ];
   test.each(lies)('error: %s is never stored: %s', async (_name, alarm, change) => {
-    const slot = 20;
+    const slot = 12;
     let isLying = true;
     const line = (one: string) => (isLying ? edit(one, slot, change) : one);
-    const chained = await startChained({}, { line });
+    const chained = await startChained({ ledger: short }, { line });
     const { mirror, world } = chained;
     await untilAlarm(mirror, alarm as Parameters<typeof untilAlarm>[1]);
     expect(mirror.dataset.snapshot().head?.number).toBe(slot - 1);
@@ -165,7 +168,7 @@ describe('bad answers', () => {
   test('behavior: F-01 responses that end within a line lose and duplicate nothing', async () => {
     let count = 0;
     const line = (one: string) => (++count % 7 === 0 ? undefined : one);
-    const chained = await startChained({}, { line });
+    const chained = await startChained({ ledger: short }, { line });
     await untilSame(chained, 40_000);
     await expectSameBlocks(chained.mirror.dataset, chained.world.following.dataset);
   });
@@ -173,7 +176,7 @@ describe('bad answers', () => {
   test('error: portal-content-differs: a portal with votes is not mirrored into a dataset without votes', async () => {
     const body = (path: string, text: string) =>
       path.endsWith('/status') ? text.replace('"votes":"drop"', '"votes":"keep"') : text;
-    const { mirror } = await startChained({}, { body });
+    const { mirror } = await startChained({ ledger: short }, { body });
     await untilAlarm(mirror, 'portal-content-differs');
     expect(mirror.dataset.snapshot().head).toBe(null);
     expect(mirror.ingester.status.sources[0]?.state).toBe('disabled');
@@ -185,7 +188,7 @@ describe('bad answers', () => {
         ? text.replace(/"genesis_hash":"[^"]+"/, `"genesis_hash":"${otherHash}"`)
         : text;
     const meddling: Meddling = {};
-    const chained = await startChained({}, meddling);
+    const chained = await startChained({ ledger: short }, meddling);
     await untilSame(chained);
     // The address now serves another ledger, which is detected when the next response starts.
     meddling.body = body;

@@ -19,13 +19,17 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
+/** A ledger with few blocks, of which some are final. */
+const shape = { startSlot: 20, finalityDistance: 12 };
+
 async function startWorld(options: WorldOptions = {}): Promise<World> {
-  const world = await start(options);
+  const chain = { ...shape, ...options.ledger?.chain };
+  const world = await start({ ...options, ledger: { ...options.ledger, chain } });
   closers.push(world.close);
   return world;
 }
 
-const nextSlot = 41;
+const nextSlot = shape.startSlot + 1;
 
 describe('one source', () => {
   const passing: [string, FaultRequest][] = [

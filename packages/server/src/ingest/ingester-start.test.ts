@@ -260,3 +260,26 @@ test.each([
   );
   expect([outcome, source.counts['close']]).toEqual([expected, 1]);
 });
+
+test('behavior: a bug in one task ends all tasks, and is thrown although nobody stops the ingester', async () => {
+  const source = node();
+  const { clock, dataset, running } = startIngester([source]);
+  await clock.advance(2_000);
+  dataset.commitError = new TypeError('a bug');
+  source.headers = chain.slice(0, 16);
+  await clock.advance(2_000);
+  await expect(running).rejects.toThrow('a bug');
+  expect(source.counts['close']).toBe(1);
+});
+
+test('behavior: a source that was down at the start decides the start later, if the others lack it', async () => {
+  const [pruned, whole] = [node('pruned', { first: 4 }), node('whole')];
+  whole.isDown = true;
+  const { clock, dataset, head, end } = startIngester([pruned, whole], { start: at(2) });
+  await clock.advance(3_000);
+  expect(dataset.current.start).toBe(null);
+  whole.isDown = false;
+  await clock.advance(30_000);
+  expect([dataset.current.start, head()]).toEqual([2, 12]);
+  await end();
+});

@@ -21,7 +21,7 @@ import { ChainFeeder } from './follow/chain-feeder.ts';
 import { chooseStart, type StartPoint } from './follow/choose-start.ts';
 import { FinalityTracker } from './follow/finality-tracker.ts';
 import { FollowedSource } from './follow/followed-source.ts';
-import { agreeOnGenesis, checkIdentity } from './follow/genesis.ts';
+import { agreeOnGenesis, checkIdentity, checkRemaining } from './follow/genesis.ts';
 import { headSlot } from './follow/own-blocks.ts';
 import { SourceFollower } from './follow/source-follower.ts';
 import { TipAgreement } from './follow/tip-agreement.ts';
@@ -98,35 +98,42 @@ export class Ingester {
     };
   }
 
-  /** Resolves after the signal has aborted and all tasks have ended. */
+  /** Resolves after the signal has aborted and all tasks have ended. A failure of one task ends all of them and is thrown. */
   async run(signal: AbortSignal): Promise<void> {
+    const ended = new AbortController();
+    const stop = AbortSignal.any([signal, ended.signal]);
     // Every open request listens to the signal. Their number is limited elsewhere.
-    setMaxListeners(0, signal);
-    const watching = this.#sources.map(({ notices }) => notices.run(signal));
-    const guarding = this.#watch(signal);
+    setMaxListeners(0, stop);
+    const watching = this.#sources.map(({ notices }) => notices.run(stop));
+    const guarding = this.#watch(stop);
     try {
-      await agreeOnGenesis(this.#sources, this.#modules, signal);
-      await this.#begin(signal);
-      const finality = new FinalityTracker({
-        ...this.#modules,
-        feeder: this.#feeder,
-        alarms: this.#modules.dataset.alarms,
-        sources: () => this.#usable(),
-      });
-      const following = this.#sources.map((source) => this.#follow(source, signal));
-      const retention = this.#options.retention ?? { kind: 'all' };
-      const { dataset, clock } = this.#modules;
-      const maintaining = maintainDataset(dataset, { retention, clock }, signal);
-      const backfilling = this.#backfill?.run(signal);
-      await Promise.all([...following, finality.run(signal), maintaining, backfilling]);
+      await agreeOnGenesis(this.#sources, this.#modules, stop);
+      await this.#begin(stop);
+      await this.#runParts(stop);
     } catch (error) {
       if (!signal.aborted) throw error;
       // A commit fails with a coded error if the dataset or its threads are closed during a stop.
       if (!isCodedError(error)) throw error;
     } finally {
+      ended.abort();
       await Promise.all([...watching, guarding]);
       await Promise.all(this.#sources.map(({ remote }) => remote.close()));
     }
+  }
+
+  #runParts(signal: AbortSignal): Promise<unknown> {
+    const finality = new FinalityTracker({
+      ...this.#modules,
+      feeder: this.#feeder,
+      alarms: this.#modules.dataset.alarms,
+      sources: () => this.#usable(),
+    });
+    const following = this.#sources.map((source) => this.#follow(source, signal));
+    const retention = this.#options.retention ?? { kind: 'all' };
+    const { dataset, clock } = this.#modules;
+    const maintaining = maintainDataset(dataset, { retention, clock }, signal);
+    const backfilling = this.#backfill?.run(signal);
+    return Promise.all([...following, finality.run(signal), maintaining, backfilling]);
   }
 
   #planBackfill(): BackfillTask | undefined {
@@ -165,6 +172,7 @@ export class Ingester {
         dataset.alarms.raise('source-start-missing', text);
       }
       await clock.sleep(retryStartMs, signal);
+      await checkRemaining(this.#sources, dataset, signal);
     }
   }
 

@@ -195,3 +195,14 @@ test('limit: it ends after the patience, exactly', async () => {
   const { outcome, endedMs } = await run([], { patienceMs: 1_000 });
   expect([outcome, endedMs]).toMatchObject([{ code: 'backfill-stuck' }, 1_000]);
 });
+
+test('behavior: one list is enough for all blocks in its range', async () => {
+  let listCount = 0;
+  const slots = headers.map(({ number }) => number);
+  const listSlots: Source['listSlots'] = async ({ first, last }) => {
+    listCount++;
+    return ok(slots.filter((slot) => slot >= first && slot <= last));
+  };
+  const { stored } = await run([{ listSlots }]);
+  expect([stored.length, listCount]).toEqual([5, 1]);
+});

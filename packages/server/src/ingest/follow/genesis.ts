@@ -32,6 +32,21 @@ export async function agreeOnGenesis(
   }
 }
 
+/** Checks the sources that have not answered yet, because one of them may have the blocks that the others lack. */
+export async function checkRemaining(
+  sources: readonly FollowedSource[],
+  dataset: Dataset,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all(
+    sources.map(async (source) => {
+      if (source.isGenesisChecked || !source.health.isReady) return;
+      const answer = source.note(await source.remote.identity(signal));
+      if (answer.kind === 'ok') checkIdentity(source, answer.value, dataset);
+    }),
+  );
+}
+
 /** Disables a source that serves another ledger, or that does not have everything that the dataset stores. */
 export function checkIdentity(
   source: FollowedSource,

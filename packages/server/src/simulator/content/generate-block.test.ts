@@ -126,7 +126,7 @@ describe('generate-block', () => {
   test('limit: rendering a thousand transactions costs at most 3.4 times as much as parsing them', () => {
     const generator = new BlockGenerator(parseContentOptions({ profile: 'busy', votes: false }));
     const ratios: number[] = [];
-    for (let slot = 300_000_000; slot < 300_000_028; slot++) {
+    for (let slot = 300_000_000; slot < 300_000_020; slot++) {
       const start = process.cpuUsage();
       const { json: bytes } = renderRawBlock(generator.generate(chainBlockOf(slot)), FULL);
       const made = process.cpuUsage(start);
@@ -137,7 +137,7 @@ describe('generate-block', () => {
       ratios.push((made.user + made.system) / (parsed.user + parsed.system));
     }
     // The first blocks also warm up the engine and build the shared texts.
-    const steady = ratios.slice(14);
+    const steady = ratios.slice(10);
     // Other programs on the machine make a block slower, never faster.
     expect(Math.min(...steady)).toBeLessThan(RATIO_MAX);
   });
