@@ -10,7 +10,7 @@ for path in sys.argv[1:]:
 
 const readBytes = 1 << 20;
 
-/** Reads files, because some systems remove files from the page cache that were not used for seconds. */
+/** Reads files into the page cache, because some systems evict files that were not used for a few seconds. */
 export function loadFileCache(paths: readonly string[]): void {
   const buffer = Buffer.alloc(readBytes);
   for (const path of paths) {

@@ -6,10 +6,7 @@ import { measureParse, type ParseSpeed } from './parse-speed.ts';
 import type { RawBlocks } from './raw-blocks.ts';
 
 export const DATASET = 'bench';
-/**
- * The name sorts before the other one, because a service runs queries of its own over its first dataset until clients have queries. They must not
- * open the measured segments.
- */
+/** This name sorts before `bench`, so the warm-up queries of a service read this dataset first and do not open the measured segments. */
 export const WARM_DATASET = 'aside';
 
 export interface SegmentFile {

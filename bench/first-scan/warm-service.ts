@@ -35,7 +35,7 @@ export async function startWarmService(
   const service = await ServiceProcess.start(stored.dataFolder, config);
   const { port } = service;
   const { body } = query;
-  // Answers of whole segments are cached. Without its last slot, the last segment is evaluated each time.
+  // The range ends before the last slot of the last segment, because the answer of a whole segment would be cached.
   const range = { first: raw.warmRange.first, last: raw.warmRange.last - 1 };
   const warm = { port, dataset: WARM_DATASET, encoding, body, range };
   const processFirstLineMs = await timeFirstLine(warm);

@@ -69,7 +69,10 @@ export function linkPackages(root: string, to: 'files' | 'folders'): void {
   symlinkSync(join('..', '@sluice', 'server', 'bin', 'sluice.js'), join(modules, '.bin', 'sluice'));
 }
 
-/** Returns false across two disks. There only links to folders are possible, which work but cause a larger rebuild. */
+/**
+ * Creates hard links to all files. Returns false if the folders are on different disks; symbolic links to folders then work, but cause a larger
+ * rebuild.
+ */
 function linkFiles(source: string, names: readonly string[], target: string): boolean {
   const { status } = spawnSync('cp', ['-RPl', ...names, target], { cwd: source, stdio: 'ignore' });
   return status === 0;

@@ -6,7 +6,7 @@ import { BaseSequencer } from 'vitest/node';
 const folder = process.env['MUTATION_FOLDER'] ?? 'chain';
 const { code } = JSON.parse(readFileSync(`.mutation/${folder}.work.json`, 'utf8'));
 
-/** Tests with processes, simulated nodes or much data, while faster ones cover the same code. */
+/** These tests are excluded, because they are slow and faster ones cover the same code. */
 const exclude = {
   ingest: [
     '**/alarms.test.ts',

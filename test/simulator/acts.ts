@@ -17,6 +17,7 @@ export interface Move {
   readonly amount: bigint;
 }
 
+/** A decoded instruction of a program with an IDL, with its event and the transfers below it. */
 export class Act {
   readonly name: string;
   readonly path: string;

@@ -4,8 +4,8 @@
  * the token balances of the transaction.
  */
 import { type Act, changeOf, listActs, type Move } from './acts.ts';
-import { type Journal, Kept } from './journal.ts';
 import type { TransactionRecords } from './transaction-records.ts';
+import { UndoableMap, type UndoLog } from './undo-log.ts';
 
 const AMM = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
 const ARBITRAGE = '256KwCmfbjXkyRhcpmh9T6bFVEqtNfh3NTM8ieWMNbZg';
@@ -81,12 +81,12 @@ export class EventChecker {
   /** The vaults that an instruction has named. */
   readonly #vaults = new Set<string>();
   /** The collateral and the debt of every open obligation, as text. */
-  readonly #obligations: Kept<string>;
+  readonly #obligations: UndoableMap<string>;
   readonly #report: (place: string, text: string) => void;
   #place = '';
 
-  constructor(journal: Journal, report: (place: string, text: string) => void) {
-    this.#obligations = new Kept(journal);
+  constructor(undoLog: UndoLog, report: (place: string, text: string) => void) {
+    this.#obligations = new UndoableMap(undoLog);
     this.#report = report;
   }
 
@@ -117,7 +117,7 @@ export class EventChecker {
     }
     const wanted = RULES[act.name]?.moves?.(act) ?? act.moves;
     if (textOf(wanted) !== textOf(act.moves))
-      this.#break(`${act.name} of ${textOf(wanted)} moved ${textOf(act.moves)}`);
+      this.#break(`${act.name} should move ${textOf(wanted)}, but moved ${textOf(act.moves)}`);
     return true;
   }
 
@@ -150,7 +150,7 @@ export class EventChecker {
       const change = changeOf(held, account);
       if (this.#vaults.has(account) && change !== (wanted.get(account) ?? 0n))
         this.#break(
-          `the vault ${account} changed by ${change}, the acts say ${wanted.get(account)}`,
+          `the vault ${account} changed by ${change}, but its transfers add up to ${wanted.get(account) ?? 0n}`,
         );
     }
   }
@@ -164,8 +164,9 @@ export class EventChecker {
     const known = [into?.preAmount, outOf?.preAmount, paid, bought];
     if (logged.join() !== known.join() && !act.isCut)
       this.#break(`a swap logs ${logged}, the records say ${known}`);
-    const [before, after] = [into?.preAmount ?? 0n, outOf?.preAmount ?? 0n];
-    if ((before + paid) * (after - bought) < before * after) this.#break('a pool lost by a swap');
+    const [reserveIn, reserveOut] = [into?.preAmount ?? 0n, outOf?.preAmount ?? 0n];
+    if ((reserveIn + paid) * (reserveOut - bought) < reserveIn * reserveOut)
+      this.#break('a pool lost by a swap');
     const fee = act.amount('fee') * 400n - paid;
     if (fee < 0n || fee > 400n) this.#break(`a swap of ${paid} has the fee ${act.amount('fee')}`);
     const mints = [into?.preMint, outOf?.preMint].join();
@@ -237,7 +238,9 @@ export class EventChecker {
     if (change !== (isBuy ? lamports : -lamports) || isBuy !== (act.name === 'buy'))
       this.#break(`a trade of ${lamports} lamports changed the curve by ${change}`);
     if (curve !== undefined && curve.post - CURVE_RENT !== act.amount('reserve'))
-      this.#break(`a trade left the reserve ${curve.post}, not ${act.amount('reserve')}`);
+      this.#break(
+        `a trade left the reserve ${curve.post - CURVE_RENT}, not ${act.amount('reserve')}`,
+      );
     const { amount, amount_min } = act.args;
     const [paid, bought] = isBuy ? [lamports, tokens] : [tokens, lamports];
     if (paid !== amount || bought < (amount_min as bigint))

@@ -1,7 +1,6 @@
 /** Checks the laws of the simulated ledger on the records of its blocks, independently of the code that generates them. */
 import type { Block } from '../../packages/server/src/ledger/block.ts';
 import { EventChecker } from './check-events.ts';
-import { Journal, Kept } from './journal.ts';
 import { TokenIndexer } from './token-indexer.ts';
 import {
   splitBlock,
@@ -11,6 +10,7 @@ import {
   type TransactionRecords,
   WRAPPED,
 } from './transaction-records.ts';
+import { UndoableMap, UndoLog } from './undo-log.ts';
 
 const BROKEN_COUNT_MAX = 20;
 /** A transaction names the hash of one of the last blocks before it, as on a real ledger. */
@@ -20,21 +20,21 @@ const SUPPLY_SLOTS = 64;
 
 /** Reads the blocks of one branch in order and lists violations of the laws. */
 export class LawChecker {
-  readonly #journal = new Journal();
-  readonly tokens = new TokenIndexer(this.#journal);
-  readonly events = new EventChecker(this.#journal, (place, text) => this.#break(place, text));
+  readonly #undoLog = new UndoLog();
+  readonly tokens = new TokenIndexer(this.#undoLog);
+  readonly events = new EventChecker(this.#undoLog, (place, text) => this.#break(place, text));
   readonly broken: string[] = [];
   /** The last known balance of every account. */
-  readonly #lamports = new Kept<bigint>(this.#journal);
+  readonly #lamports = new UndoableMap<bigint>(this.#undoLog);
   /** The number of every block on the branch, by its hash. */
-  readonly #blockNumbers = new Kept<number>(this.#journal);
+  readonly #blockNumbers = new UndoableMap<number>(this.#undoLog);
   /** The address at every place of a lookup table that a transaction has loaded. */
   readonly #loaded = new Map<string, string>();
   readonly counts = { transactions: 0, failed: 0, checkedTransfers: 0, loaded: 0, wrapped: 0 };
 
   apply(block: Block): void {
     const slot = block.header.number;
-    this.#journal.begin(slot);
+    this.#undoLog.begin(slot);
     // Vote accounts are paid before the transactions, leaders and stakes after them.
     for (const reward of block.rewards) if (reward.rewardType === 'Voting') this.#pay(reward, slot);
     const transactions = splitBlock(block);
@@ -53,7 +53,7 @@ export class LawChecker {
   }
 
   rollBackTo(slot: number): void {
-    this.#journal.rollBackTo(slot);
+    this.#undoLog.rollBackTo(slot);
   }
 
   #pay({ pubKey, lamports, postBalance }: Block['rewards'][number], slot: number): void {
@@ -149,7 +149,7 @@ export class LawChecker {
       if (places.length !== addresses.length)
         this.#break(
           place,
-          `${addresses.length} ${kind} addresses are loaded from ${places.length}`,
+          `${addresses.length} ${kind} addresses are loaded from ${places.length} table entries`,
         );
       addresses.forEach((address, i) => {
         const at = places[i] ?? '';

@@ -35,7 +35,7 @@ interface WireBlock {
   }[];
 }
 
-/** Reads the bytes of blocks in order and lists violations. Numbers above 2^53 are rounded, but equally. */
+/** Reads the bytes of blocks in order and lists violations. `JSON.parse` rounds integers above 2^53, but equal ones stay equal. */
 export class WireChecker {
   readonly broken: string[] = [];
   /** How many accounts kept their balance in a transaction that names them. */

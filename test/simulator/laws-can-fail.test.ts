@@ -90,7 +90,7 @@ describe('the checks of the laws', () => {
       () => withChange('balances', () => null),
     ],
     [
-      'a reward that differs from the fees',
+      'a missing reward of the leader',
       /the leader got/,
       () => withChange('rewards', (row) => (row.rewardType === 'Fee' ? null : undefined)),
     ],
@@ -142,7 +142,7 @@ describe('the checks of the laws', () => {
     ],
     [
       'another amount of a swap in the log',
-      /swap of .* moved/,
+      /swap should move .* but moved/,
       () =>
         withChange('logs', (row, block) => {
           if (!isSwapEvent(row, block)) return undefined;

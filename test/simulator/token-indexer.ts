@@ -4,7 +4,6 @@
  * first transaction that names it, as for any indexer that starts in the middle of a ledger.
  */
 import type { TokenBalance } from '../../packages/server/src/ledger/block.ts';
-import { type Journal, Kept } from './journal.ts';
 import {
   type Call,
   MINT_TO,
@@ -14,6 +13,7 @@ import {
   type TransactionRecords,
   WRAPPED,
 } from './transaction-records.ts';
+import { UndoableMap, type UndoLog } from './undo-log.ts';
 
 const SYSTEM = '11111111111111111111111111111111';
 const INITIALIZE_ACCOUNT = 1;
@@ -26,26 +26,26 @@ const INITIALIZE_ACCOUNT_3 = 18;
 type Amount = bigint | null;
 
 export class TokenIndexer {
-  readonly #byInstructions: Kept<Amount>;
-  readonly #byBalances: Kept<Amount>;
-  readonly #mints: Kept<string>;
+  readonly #byInstructions: UndoableMap<Amount>;
+  readonly #byBalances: UndoableMap<Amount>;
+  readonly #mints: UndoableMap<string>;
   /** By mint: the first known amounts of its accounts, plus the minted and minus the burnt amounts. */
-  readonly #supplies: Kept<bigint>;
+  readonly #supplies: UndoableMap<bigint>;
   /** Lamports that were sent to accounts of the wrapped coin and are not yet part of their amount. */
-  readonly #sent: Kept<bigint>;
+  readonly #sent: UndoableMap<bigint>;
   /** The accounts that the current block changed. */
   readonly #touched = new Set<string>();
   #differences: string[] = [];
 
-  constructor(journal: Journal) {
-    this.#byInstructions = new Kept(journal);
-    this.#byBalances = new Kept(journal);
-    this.#mints = new Kept(journal);
-    this.#supplies = new Kept(journal);
-    this.#sent = new Kept(journal);
+  constructor(undoLog: UndoLog) {
+    this.#byInstructions = new UndoableMap(undoLog);
+    this.#byBalances = new UndoableMap(undoLog);
+    this.#mints = new UndoableMap(undoLog);
+    this.#supplies = new UndoableMap(undoLog);
+    this.#sent = new UndoableMap(undoLog);
   }
 
-  /** Indexes the block after the last one. Returns what contradicts the blocks before it. */
+  /** Indexes the next block. Returns each contradiction to the blocks before it, and between its instructions and its token balances. */
   apply(transactions: readonly TransactionRecords[]): string[] {
     this.#touched.clear();
     this.#differences = [];
@@ -104,7 +104,7 @@ export class TokenIndexer {
     if (mint !== null) this.#addSupply(mint, preAmount);
   }
 
-  #keep(amounts: Kept<Amount>, account: string, amount: Amount): void {
+  #keep(amounts: UndoableMap<Amount>, account: string, amount: Amount): void {
     amounts.set(account, amount);
     this.#touched.add(account);
   }

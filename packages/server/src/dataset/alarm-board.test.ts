@@ -30,7 +30,7 @@ test('default: an alarm is active from its first raise until it is cleared, with
   expect([board.has('sources-down'), board.list()]).toEqual([false, []]);
 });
 
-test('behavior: a code is that of an alarm, or not', () => {
+test('behavior: `isAlarmCode` is true only for codes of alarms', () => {
   expect(['ingest-stalled', 'store-unreachable', 'nothing'].map(isAlarmCode)).toEqual([
     true,
     true,

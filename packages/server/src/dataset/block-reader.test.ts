@@ -75,7 +75,7 @@ test('limit: the newest bytes that fit are kept, and others are freed', async ()
   expect([whole.byteLength, payloads[2]?.bytes.byteLength]).toEqual([2 * large, 0]);
 });
 
-test('limit: a decoded block is kept if it fits, with twelve times its bytes', async () => {
+test('limit: a decoded block is kept if it fits, and counts as twelve times its bytes', async () => {
   const bytes = buildSegment([blockOf(one)]);
   const need = 12 * bytes.length;
   for (const [blockCacheBytesMax, expected] of [
@@ -90,7 +90,7 @@ test('limit: a decoded block is kept if it fits, with twelve times its bytes', a
   }
 });
 
-test('limit: headers of segments are kept if they fit, with 400 bytes each', async () => {
+test('limit: headers of segments are kept if they fit, and count as 400 bytes each', async () => {
   const segment = sealRun(run);
   for (const [headerCacheBytesMax, expected] of [
     [1_200, [segment.id]],

@@ -42,37 +42,40 @@ test.each([
   [80, [2, 2, 1]],
   [119, [2, 2, 1]],
   [120, [3, 2]],
-])('limit: commits of 40 bytes share a record of %i bytes', async (groupBytesMax, expected) => {
-  const groups: number[] = [];
-  const visible: unknown[] = [];
-  const writer = await open(
-    new SimFs(),
-    { groupBytesMax },
-    {
-      publish: async (commits) => void groups.push(commits.length),
-      onVisible: ({ head }, payloads) =>
-        visible.push([head?.number, payloads.map(({ bytes }) => bytes[0])]),
-    },
-  );
-  await writer.commit([create]);
-  groups.length = 0;
-  visible.length = 0;
-  const done = run.map((_, i) => writer.commit([extend(i)]));
-  expect(writer.pending.head?.number).toBe(14);
-  const states = await Promise.all(done);
-  expect(groups).toEqual(expected);
-  expect(states.map(({ head }) => head?.number)).toEqual([10, 11, 12, 13, 14]);
-  // Readers are told once for each record, with the payloads of all its commits.
-  let at = 10;
-  const told = expected.map((count) => {
-    at += count;
-    return [at - 1, Array.from({ length: count }, (_, i) => at - count + i)];
-  });
-  expect(visible).toEqual(told);
-  await writer.close();
-});
+])(
+  'limit: commits of 40 bytes share a record of up to %i bytes',
+  async (groupBytesMax, expected) => {
+    const groups: number[] = [];
+    const visible: unknown[] = [];
+    const writer = await open(
+      new SimFs(),
+      { groupBytesMax },
+      {
+        publish: async (commits) => void groups.push(commits.length),
+        onVisible: ({ head }, payloads) =>
+          visible.push([head?.number, payloads.map(({ bytes }) => bytes[0])]),
+      },
+    );
+    await writer.commit([create]);
+    groups.length = 0;
+    visible.length = 0;
+    const done = run.map((_, i) => writer.commit([extend(i)]));
+    expect(writer.pending.head?.number).toBe(14);
+    const states = await Promise.all(done);
+    expect(groups).toEqual(expected);
+    expect(states.map(({ head }) => head?.number)).toEqual([10, 11, 12, 13, 14]);
+    // `onVisible` is called once for each record, with the payloads of all its commits.
+    let at = 10;
+    const told = expected.map((count) => {
+      at += count;
+      return [at - 1, Array.from({ length: count }, (_, i) => at - count + i)];
+    });
+    expect(visible).toEqual(told);
+    await writer.close();
+  },
+);
 
-test('limit: a single commit may be larger than a record', async () => {
+test('limit: a single commit may be larger than the limit of a record', async () => {
   const writer = await open(new SimFs(), { groupBytesMax: 10 });
   await writer.commit([create, extend(0, 4)]);
   expect(writer.visible.head?.number).toBe(14);
@@ -150,7 +153,7 @@ test('behavior: after a restart new blocks get bytes of their own', async () => 
   expect(bytes.map((one) => one[0])).toEqual([10, 11, 12]);
 });
 
-test('error: dataset-closed after the end, which waits for the commits in progress', async () => {
+test('error: dataset-closed for a commit after `close`, which waits for the commits in progress', async () => {
   const writer = await open(new SimFs());
   const done = writer.commit([create, extend(0)]);
   await writer.close();
@@ -238,7 +241,7 @@ test('error: dataset-write-failed: another process has written to the journal me
   expect(writer.isFailed).toBe(true);
 });
 
-test('behavior: a full file is followed by another one, and unused files are removed', async () => {
+test('behavior: a full journal file is followed by another one, and files with leased payloads stay', async () => {
   const fs = new SimFs();
   const leased = new Set<number>();
   const writer = await open(fs, { fileBytesMax: 1 }, { leasedPayloads: () => leased });

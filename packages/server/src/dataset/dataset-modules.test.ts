@@ -1,4 +1,4 @@
-/** What a dataset passes to the modules it was opened with, and what it reports. */
+/** Tests the calls of a dataset to its modules, and what it reports. */
 import { beforeEach, expect, test, vi } from 'vitest';
 import { CodedError, ERRORS } from '../base/errors.ts';
 import { ManualClock } from '../base/testing/manual-clock.ts';
@@ -133,7 +133,7 @@ test('behavior: only a dataset of several processes can confirm its state', asyn
   expect(await (await open({ confirm: async () => false })).confirm?.()).toBe(false);
 });
 
-test('error: without space elsewhere no blocks are added, but other changes are made', async () => {
+test('error: while the feed is full, no blocks are added, but other changes are committed', async () => {
   let isFull = false;
   const checkGrowth = () => {
     if (isFull) throw new CodedError('feed-full');
@@ -302,7 +302,7 @@ test('behavior: the manifest of an open dataset can be changed', async () => {
   expect(dataset.description).toMatchObject({ aliases: ['new'], from: 'latest', realTime: true });
 });
 
-test('behavior: a version that was stored before is no change', async () => {
+test('behavior: after a restart, a wait for a change after the stored version does not end', async () => {
   const first = await open();
   await first.commit([create, extend()]);
   await first.close();

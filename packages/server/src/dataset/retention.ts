@@ -31,7 +31,7 @@ function countRemovable(snapshot: ChainSnapshot, retention: Retention): number {
   return count;
 }
 
-/** Returns the size of the chain in blocks or bytes. */
+/** Returns the number of blocks of the chain, or the bytes of its segments. */
 function totalSize({ segments, hot }: ChainSnapshot, retention: Retention): number {
   const sealed = segments.reduce((sum, segment) => sum + sizeOf(segment, retention), 0);
   return retention.kind === 'blocks' ? sealed + hot.length : sealed;

@@ -1,4 +1,4 @@
-/** How an ingester starts, stops and fails, with sources and a dataset in memory. */
+/** Tests how an ingester starts, stops and fails, with sources and a dataset in memory. */
 import { afterEach, expect, test, vi } from 'vitest';
 import { CodedError } from '../base/errors.ts';
 import { toSlot } from '../ledger/primitives.ts';
@@ -179,7 +179,7 @@ test('behavior: a new dataset loads history down to a slot while it follows the 
   await end();
 });
 
-test('behavior: without threads of its own, history is prepared like the head', async () => {
+test('behavior: without `prepareHistory`, blocks of history are prepared like those at the head', async () => {
   const source = node('node', { last: 20, finalized: 15 });
   const options = { start: { kind: 'latest' }, backfillTo: toSlot(12) } as const;
   const { clock, dataset, prepared, end } = startIngester([source], options);
@@ -261,7 +261,7 @@ test.each([
   expect([outcome, source.counts['close']]).toEqual([expected, 1]);
 });
 
-test('behavior: a bug in one task ends all tasks, and is thrown although nobody stops the ingester', async () => {
+test('behavior: a bug in one task stops all tasks and is thrown without waiting for a stop', async () => {
   const source = node();
   const { clock, dataset, running } = startIngester([source]);
   await clock.advance(2_000);
@@ -272,7 +272,7 @@ test('behavior: a bug in one task ends all tasks, and is thrown although nobody 
   expect(source.counts['close']).toBe(1);
 });
 
-test('behavior: a source that was down at the start decides the start later, if the others lack it', async () => {
+test('behavior: a source that was down at first provides the start slot once it answers, if no other source has that slot', async () => {
   const [pruned, whole] = [node('pruned', { first: 4 }), node('whole')];
   whole.isDown = true;
   const { clock, dataset, head, end } = startIngester([pruned, whole], { start: at(2) });

@@ -98,7 +98,10 @@ export class Ingester {
     };
   }
 
-  /** Resolves after the signal has aborted and all tasks have ended. A failure of one task ends all of them and is thrown. */
+  /**
+   * Resolves after the signal has aborted and all tasks have ended. If a task fails, the others are stopped and the error is thrown, except a
+   * coded error during a stop.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const ended = new AbortController();
     const stop = AbortSignal.any([signal, ended.signal]);

@@ -4,7 +4,7 @@ import type { EvaluatedBlocks } from './block-evaluator.ts';
 /** The accounted size of a piece in addition to its lines. */
 const pieceBytes = 1024;
 
-/** The number of remembered requests; a power of two. The oldest are overwritten. */
+/** The number of places for remembered requests; a power of two. A request overwrites the one whose hash has the same low bits. */
 const askedCountMax = 1 << 16;
 
 /**
@@ -43,8 +43,8 @@ export class AnswerCache {
     return answer;
   }
 
-  /** Returns whether a key without an answer was requested before, and remembers the request. */
-  wasAsked(key: string): boolean {
+  /** Counts a request for a key without an answer, and remembers the key. Returns whether it was requested before. */
+  recordMiss(key: string): boolean {
     this.#missCount++;
     const hash = hashOf(key);
     const place = hash & (askedCountMax - 1);

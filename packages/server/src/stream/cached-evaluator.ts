@@ -11,11 +11,11 @@ export interface CachedEvaluatorModules {
   /** The name of the dataset, because datasets share the cache. */
   readonly dataset: string;
   readonly answers: AnswerCache;
-  /** Its runs of blocks must end at the ends of sealed segments. */
+  /** None of the runs of blocks that it returns may cross the end of a sealed segment. */
   readonly evaluator: BlockEvaluator;
 }
 
-/** The number of segments in which a cached answer is searched before the segments without one are evaluated together. */
+/** The maximum number of segments that are looked up at once. Those without a cached answer are evaluated together. */
 const searchCountMax = 256;
 
 /** An answer is kept if it is smaller than this share of its segment. A larger one would displace many that save more time. */
@@ -44,7 +44,7 @@ export class CachedEvaluator implements BlockEvaluator {
   }
 
   async *evaluate(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
-    // Streams at the head share their evaluations elsewhere.
+    // `SharedEvaluations` shares the evaluations of streams at the head.
     if (job.isUrgent) {
       yield* this.#evaluator.evaluate(job);
       return;
@@ -110,7 +110,9 @@ export class CachedEvaluator implements BlockEvaluator {
     job: EvaluationJob,
     keyOf: (segment: SealedSegment) => string,
   ): boolean {
-    return segment !== undefined && isWhole(segment, job) && this.#answers.wasAsked(keyOf(segment));
+    return (
+      segment !== undefined && isWhole(segment, job) && this.#answers.recordMiss(keyOf(segment))
+    );
   }
 }
 

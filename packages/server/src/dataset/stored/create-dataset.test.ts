@@ -49,7 +49,7 @@ test('behavior: the folder of a new dataset is durable in its parent folder', as
   expect(synced.at(-1)).toBe('/');
 });
 
-test('behavior: a folder that cannot be read is found, and a bug is thrown', async () => {
+test('behavior: a dataset folder without read permission is listed, and another storage error is thrown', async () => {
   await createDataset('data/one', manifest, { fs });
   const list = fs.list.bind(fs);
   let error: Error = new CodedError('storage-forbidden');

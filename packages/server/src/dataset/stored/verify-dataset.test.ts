@@ -305,7 +305,7 @@ test('behavior: damage counts even if the journal is damaged meanwhile, and a bu
   expect(found.filter((text) => text.startsWith(segmentFile(1)))).toHaveLength(1);
 });
 
-test('behavior: a segment of an earlier version, without that place, is not damaged', async () => {
+test('behavior: a segment without a recorded position of its signature index is not reported as damaged', async () => {
   await dataset.commit([{ kind: 'seal', segments: [await sealHot(() => undefined)] }]);
   expect(await verify()).toEqual([]);
 });
@@ -313,7 +313,7 @@ test('behavior: a segment of an earlier version, without that place, is not dama
 const wrongPlace = (place: BuiltSegment['signatures']) =>
   place === undefined ? undefined : { ...place, offset: 0 };
 
-/** Stores the hot blocks as a segment whose description has another place, by default a wrong one. */
+/** Stores the hot blocks as a segment whose description has another position of the signature index, by default a wrong one. */
 async function sealHot(placeOf = wrongPlace): Promise<SealedSegment> {
   const hot = blocks.slice(6);
   const built = toBuiltSegment(buildSegment(hot));

@@ -1,4 +1,4 @@
-/** What a backfill stores, and how it treats a block that does not link, with sources and a dataset in memory. */
+/** Tests what a backfill stores, and how it treats a block that does not link, with sources and a dataset in memory. */
 import { expect, test } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
@@ -191,7 +191,7 @@ test('behavior: after an outage the source is not asked where it begins', async 
   expect((await run([remote])).outcome).toMatchObject({ detail: { fault: 's0: HTTP 503' } });
 });
 
-test('limit: it ends after the patience, exactly', async () => {
+test('limit: a backfill without sources fails exactly after its patience', async () => {
   const { outcome, endedMs } = await run([], { patienceMs: 1_000 });
   expect([outcome, endedMs]).toMatchObject([{ code: 'backfill-stuck' }, 1_000]);
 });

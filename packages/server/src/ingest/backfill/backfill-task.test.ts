@@ -11,7 +11,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Starts a task down to slot 50, 5 s after the clock. */
+/** Starts a backfill down to slot 50 when the clock is at 5 s. */
 async function start() {
   const clock = new ManualClock();
   await clock.advance(5_000);
@@ -80,7 +80,7 @@ test('behavior: a block that is loaded again is not counted, and does not clear 
   expect(alarms.list()).toEqual([]);
 });
 
-test('behavior: a task that is stopped before it runs starts nothing', async () => {
+test('behavior: a task that is stopped while it waits to retry does not run again', async () => {
   const { clock, state, stop, running } = await start();
   state.end(new CodedError('backfill-stuck', { slot: 89, fault: 'none' }));
   await clock.advance(1_000);

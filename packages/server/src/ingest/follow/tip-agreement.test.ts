@@ -109,18 +109,21 @@ test.each([
   ['two', 'both others refuse', [undefined, undefined], 'missing'],
   ['three', 'both have the block', ['shown', 'shown'], 'reached'],
   ['three', 'one has the block and one is silent', ['shown', 'silent'], 'missing'],
-])('behavior: an agreement of %s is right if %s', async (count, _, hashes, outcome) => {
-  const clock = new ManualClock();
-  const others = hashes.map((hash) => {
-    const source = makeSource(20, hash ?? '');
-    const refused = { kind: 'refused', reason: 'outage' };
-    const header = async () => (hash === 'silent' ? new Promise(() => undefined) : refused);
-    if (hash === undefined || hash === 'silent') Object.assign(source.remote, { header });
-    return source;
-  });
-  const sources = [makeSource(20, 'shown'), ...others];
-  const agreement = new TipAgreement(count === 'two' ? 2 : 3, { clock, sources: () => sources });
-  const reached = agreement.reach(block, sources[0] as FollowedSource, signal);
-  await clock.advance(5_000);
-  expect(await reached).toBe(outcome);
-});
+])(
+  'behavior: with an agreement of %s sources, if %s, the result is as expected',
+  async (count, _, hashes, outcome) => {
+    const clock = new ManualClock();
+    const others = hashes.map((hash) => {
+      const source = makeSource(20, hash ?? '');
+      const refused = { kind: 'refused', reason: 'outage' };
+      const header = async () => (hash === 'silent' ? new Promise(() => undefined) : refused);
+      if (hash === undefined || hash === 'silent') Object.assign(source.remote, { header });
+      return source;
+    });
+    const sources = [makeSource(20, 'shown'), ...others];
+    const agreement = new TipAgreement(count === 'two' ? 2 : 3, { clock, sources: () => sources });
+    const reached = agreement.reach(block, sources[0] as FollowedSource, signal);
+    await clock.advance(5_000);
+    expect(await reached).toBe(outcome);
+  },
+);

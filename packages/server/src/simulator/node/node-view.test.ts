@@ -95,7 +95,7 @@ describe('forks by fault', () => {
     expect(second.id).not.toBe(first.id);
   });
 
-  test('behavior: forks of two nodes share only the blocks of the final chain, unless they are the same', () => {
+  test('behavior: branches of two nodes share blocks only if they have the same ancestor and skip the same slots', () => {
     const hashesOf = (fault: FaultRequest): (string | undefined)[] => {
       const { faults, view } = createView();
       faults.set(fault);

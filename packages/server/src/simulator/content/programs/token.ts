@@ -170,7 +170,7 @@ export function closeAccount(
   return leave(vm, CLOSE, program, isWrapped ? wrappedUnits : 0);
 }
 
-/** Opens an account of the wrapped coin that the same transaction closes, by the older instruction, which names the rent account. */
+/** Opens an account of the wrapped coin with the older instruction, which names the rent account. The same transaction closes it. */
 export function openWrapped(vm: Machine, owner: number, coins: number): number {
   const { world } = vm;
   const mint = ID.wrappedCoin;

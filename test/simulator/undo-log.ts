@@ -1,4 +1,4 @@
-/** What the checks remember from block to block, and how to forget the blocks of an orphaned branch. */
+/** An undo log: it restores the values that the checks had before the blocks of an orphaned branch. */
 import assert from 'node:assert/strict';
 
 /** A rollback reaches at most this many blocks back, far more than any fork. */
@@ -6,7 +6,7 @@ const BLOCK_COUNT_MAX = 256;
 
 type Undo = () => void;
 
-export class Journal {
+export class UndoLog {
   readonly #blocks: { readonly slot: number; readonly undo: Undo[] }[] = [];
   #forgottenSlot = -1;
 
@@ -31,13 +31,13 @@ export class Journal {
   }
 }
 
-/** Values by key that follow the rollbacks of a journal. */
-export class Kept<Value> {
+/** A map that follows the rollbacks of an undo log. */
+export class UndoableMap<Value> {
   readonly #values = new Map<string, Value>();
-  readonly #journal: Journal;
+  readonly #log: UndoLog;
 
-  constructor(journal: Journal) {
-    this.#journal = journal;
+  constructor(log: UndoLog) {
+    this.#log = log;
   }
 
   get(key: string): Value | undefined {
@@ -46,7 +46,7 @@ export class Kept<Value> {
 
   set(key: string, value: Value): void {
     const before = this.#values.get(key);
-    this.#journal.add(() => {
+    this.#log.add(() => {
       if (before === undefined) this.#values.delete(key);
       else this.#values.set(key, before);
     });
