@@ -150,9 +150,9 @@ function addressTexts(g: ColumnSource): LoadedColumn {
   const oddSteps = g.stored('insOddSteps').at;
   const instructionStarts = g.made('instructionStarts').at;
   const textStarts = g.made('addressTextStarts').at;
-  const [total, deepest] = sumAndMost(kernel.ints.subarray(depths / 4, depths / 4 + count));
+  const deepest = kernel.exports.highestOf(depths, count);
   const path = scratch.reserve((deepest + 1) * 4);
-  const at = scratch.reserve(total * digitsMax + count * 2);
+  const at = scratch.reserve(kernel.exports.sumOf(depths, count) * digitsMax + count * 2);
   const end = kernel.exports.addressTexts(
     depths,
     odd,
@@ -164,14 +164,4 @@ function addressTexts(g: ColumnSource): LoadedColumn {
     at,
   );
   return { at, width: 1, count: end - at };
-}
-
-function sumAndMost(values: Uint32Array): [sum: number, most: number] {
-  let sum = 0;
-  let most = 0;
-  for (const value of values) {
-    sum += value;
-    if (value > most) most = value;
-  }
-  return [sum, most];
 }

@@ -42,6 +42,8 @@ export interface EngineExports extends PageDecoder {
   ): number;
   startsOf(lengths: number, count: number, out: number): number;
   addColumn(column: number, count: number, out: number): void;
+  sumOf(column: number, count: number): number;
+  highestOf(column: number, count: number): number;
   sumInRanges(steps: number, starts: number, rangeCount: number, out: number): void;
   resolvePost(pre: number, post: number, count: number, out: number): void;
   applyChanges(pre: number, change: number, count: number, out: number): void;

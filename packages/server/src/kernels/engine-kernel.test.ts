@@ -142,6 +142,17 @@ describe('columns', () => {
     );
   });
 
+  test('property: the sum and the highest value of a column, also above 32 and 31 bits', () => {
+    fc.assert(
+      fc.property(column(2 ** 32 - 1), (values) => {
+        begin();
+        const at = kernel.ints(values);
+        expect(exports.sumOf(at, values.length)).toBe(values.reduce((sum, value) => sum + value, 0));
+        expect(exports.highestOf(at, values.length)).toBe(Math.max(0, ...values));
+      }),
+    );
+  });
+
   test('property: running sums restart at each range', () => {
     fc.assert(
       fc.property(column(1 << 20), fc.array(fc.nat(12), { maxLength: 8 }), (steps, lengths) => {

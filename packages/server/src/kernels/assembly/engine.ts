@@ -2,7 +2,9 @@
 export { decodePages, readPageStarts, sumCounts, takeDecodedBytes } from './common/pages';
 export { findDamagedChunk } from './common/checksum';
 export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './common/base58';
-export { addColumn, addressTexts, applyChanges, moveCodes, placeTransactions, resolvePost, startsOf, sumInRanges } from './engine/columns';
+export {
+  addColumn, addressTexts, applyChanges, highestOf, moveCodes, placeTransactions, resolvePost, startsOf, sumInRanges, sumOf,
+} from './engine/columns';
 export { selectInstructions, selectRewards, selectRows, selectTransactions, setGroup } from './engine/select';
 export { cancelRequests, placeFromBlocks, placeKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
 export { writeUlong } from './common/integers';

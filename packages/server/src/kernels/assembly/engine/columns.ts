@@ -37,6 +37,35 @@ export function addColumn(column: usize, count: u32, out: usize): void {
   }
 }
 
+/** Returns the sum of a column as a number of the host, because the sum of malformed values may exceed 32 bits. */
+export function sumOf(column: usize, count: u32): f64 {
+  let low = i64x2.splat(0);
+  let high = i64x2.splat(0);
+  const end = column + (count << 2);
+  for (; column + 16 <= end; column += 16) {
+    const values = v128.load(column);
+    low = i64x2.add(low, i64x2.extend_low_i32x4_u(values));
+    high = i64x2.add(high, i64x2.extend_high_i32x4_u(values));
+  }
+  const sums = i64x2.add(low, high);
+  let sum: u64 = i64x2.extract_lane(sums, 0) + i64x2.extract_lane(sums, 1);
+  for (; column < end; column += 4) sum += load<u32>(column);
+  return <f64>sum;
+}
+
+/** Returns the highest value of a column, or 0 if it has none, as a number of the host: a result of 32 bits would be signed there. */
+export function highestOf(column: usize, count: u32): f64 {
+  let highest = i32x4.splat(0);
+  const end = column + (count << 2);
+  for (; column + 16 <= end; column += 16) highest = i32x4.max_u(highest, v128.load(column));
+  let value = max<u32>(
+    max<u32>(i32x4.extract_lane(highest, 0), i32x4.extract_lane(highest, 1)),
+    max<u32>(i32x4.extract_lane(highest, 2), i32x4.extract_lane(highest, 3)),
+  );
+  for (; column < end; column += 4) value = max<u32>(value, load<u32>(column));
+  return <f64>value;
+}
+
 /** Computes running sums that restart at each range. */
 export function sumInRanges(steps: usize, starts: usize, rangeCount: u32, out: usize): void {
   for (let range: u32 = 0; range < rangeCount; range++) {
