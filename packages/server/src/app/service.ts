@@ -195,12 +195,7 @@ export class Service {
   async warmUp(signal: AbortSignal): Promise<void> {
     if (this.#isWriter) return;
     const { clock } = this.#modules;
-    await warmUp(this.#directory.all, {
-      clock,
-      signal,
-      isIdle: () => this.#pool.isIdle,
-      scanCount: () => this.#pool.scanCount,
-    });
+    await warmUp(this.#directory.all, { clock, signal, pool: this.#pool });
   }
 
   /** Marks an announced dataset as impossible to open. An alarm is raised, and the others are served. */

@@ -147,7 +147,9 @@ describe('columns', () => {
       fc.property(column(2 ** 32 - 1), (values) => {
         begin();
         const at = kernel.ints(values);
-        expect(exports.sumOf(at, values.length)).toBe(values.reduce((sum, value) => sum + value, 0));
+        expect(exports.sumOf(at, values.length)).toBe(
+          values.reduce((sum, value) => sum + value, 0),
+        );
         expect(exports.highestOf(at, values.length)).toBe(Math.max(0, ...values));
       }),
     );

@@ -19,9 +19,16 @@ export interface EngineEvaluatorModules {
 }
 
 /**
- * The number of sealed segments in one run. Between runs the threads wait until the reader has consumed the previous one; within a run they
- * open the next segment as soon as they reach it. The first run of a stream has one segment: all threads work on it, so that its first
- * lines arrive soon, and it shows how much text a segment yields.
+ * The number of slots in the first run of a stream. One thread evaluates it while the others are idle, so that the first line arrives soon:
+ * opening a segment in every thread would take the processor from the thread that writes this line. The run also shows how much text a
+ * segment yields.
+ */
+const firstRunSlotCount = 4;
+/** The number of segments in the second run, which relies on the few blocks of the first one. */
+const secondRunCountMax = 2;
+/**
+ * The number of sealed segments in later runs. Between runs the threads wait until the reader has consumed the previous one; within a run
+ * they open the next segment as soon as they reach it.
  */
 const sealedRunCountMax = 8;
 /** If segments yield less text than this, each is evaluated by a single thread, so that each thread opens only its share of them. */
@@ -36,11 +43,23 @@ interface RunPlan {
   readonly partCount?: number | undefined;
   readonly unit: PartUnit;
   readonly turn: number;
-  /** The last slot that the run covers. */
+  /** The first and the last slot that the run covers. */
+  readonly first: number;
   readonly last: number;
   /** Reports damage of a sealed segment to its dataset. */
   readonly reportDamage?: (failure: SegmentFailure) => void;
   readonly release: () => void;
+}
+
+/** The runs of a stream that have ended. */
+interface DoneRuns {
+  count: number;
+  /** The bytes of text for each slot of the last one. */
+  slotBytes: number;
+}
+
+function runCountMax({ count }: DoneRuns): number {
+  return count === 0 ? 1 : count === 1 ? secondRunCountMax : sealedRunCountMax;
 }
 
 /** Evaluates with the engine's threads: sealed segments from their files, hot blocks from the journal. */
@@ -60,13 +79,16 @@ export class EngineEvaluator implements BlockEvaluator {
 
   async *evaluate(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
     let { first } = job;
-    let segmentBytes: number | undefined;
+    const done: DoneRuns = { count: 0, slotBytes: 0 };
     while (first <= job.last) {
-      const plan = await this.#plan({ ...job, first }, segmentBytes);
+      const plan = await this.#plan({ ...job, first }, done);
       if (plan === undefined) return;
       try {
         const { next, byteCount } = yield* this.#runUntilCut({ ...job, first }, plan);
-        if (next > plan.last) segmentBytes = byteCount / plan.keys.length;
+        if (next > plan.last) {
+          done.count++;
+          done.slotBytes = byteCount / (plan.last - plan.first + 1);
+        }
         first = next;
       } finally {
         plan.release();
@@ -74,27 +96,24 @@ export class EngineEvaluator implements BlockEvaluator {
     }
   }
 
-  /**
-   * Returns the first run of the range, or undefined if the range has no blocks. `segmentBytes` is the text per segment of the previous
-   * run.
-   */
+  /** Returns the next run of the range, or undefined if the range has no more blocks. */
   async #plan(
     { snapshot, first, last }: EvaluationJob,
-    segmentBytes: number | undefined,
+    done: DoneRuns,
   ): Promise<RunPlan | undefined> {
     const { segments, hot } = snapshot;
     const from = firstSegmentEndingAtOrAfter(snapshot, first);
-    const countMax = segmentBytes === undefined ? 1 : sealedRunCountMax;
     const sealed = segments
-      .slice(from, from + countMax)
+      .slice(from, from + runCountMax(done))
       .filter((segment) => segment.first.number <= last);
-    if (sealed.length > 0) {
-      const isSparse = segmentBytes !== undefined && segmentBytes <= sparseBytesMax;
-      // A segment is always evaluated by the same thread.
-      return this.#planSealed(
-        sealed,
-        isSparse ? { unit: 'segment', turn: from } : { unit: 'group', turn: 0 },
-      );
+    const [segment] = sealed;
+    if (segment !== undefined) {
+      // A segment of little text is always evaluated by the same thread.
+      const alone = { unit: 'segment', turn: from } as const;
+      const slotCount = segment.last.number - segment.first.number + 1;
+      if (done.count === 0) return this.#planFirst(segment, first, alone);
+      const isSparse = done.slotBytes * slotCount <= sparseBytesMax;
+      return this.#planSealed(sealed, isSparse ? alone : { unit: 'group', turn: 0 });
     }
     const hotFrom = firstHotAtOrAfter(snapshot, first);
     const blocks = hot
@@ -108,7 +127,7 @@ export class EngineEvaluator implements BlockEvaluator {
     { selection, first, last, isUrgent, form, signal }: EvaluationJob,
     { keys, partCount, unit, turn, last: planLast, reportDamage }: RunPlan,
   ): AsyncGenerator<EvaluatedBlocks, { next: number; byteCount: number }> {
-    const range = { first, last };
+    const range = { first, last: Math.min(last, planLast) };
     let next = first;
     let byteCount = 0;
     // A line longer than the engine's buffer comes in several pieces. They are collected, because callers get whole lines.
@@ -144,18 +163,28 @@ export class EngineEvaluator implements BlockEvaluator {
     return { next: planLast + 1, byteCount };
   }
 
+  /** Returns a run over the first blocks of a stream by one thread. */
+  #planFirst(segment: SealedSegment, from: number, how: Pick<RunPlan, 'unit' | 'turn'>): RunPlan {
+    const plan = this.#planSealed([segment], how);
+    const first = Math.max(from, plan.first);
+    const last = Math.min(plan.last, first + firstRunSlotCount - 1);
+    return { ...plan, partCount: 1, first, last };
+  }
+
   #planSealed(segments: readonly SealedSegment[], how: Pick<RunPlan, 'unit' | 'turn'>): RunPlan {
     const { keys, reportDamage, release } = this.#segments.useSealed(segments);
+    const first = segments[0]?.first.number ?? 0;
     const last = segments.at(-1)?.last.number ?? -1;
-    return { keys, ...how, last, reportDamage, release };
+    return { keys, ...how, first, last, reportDamage, release };
   }
 
   async #planHot(blocks: readonly HotBlock[]): Promise<RunPlan> {
     const { keys, release } = await this.#segments.useHot(blocks);
     // A block is one row group.
     const parts = { keys, partCount: keys.length, unit: 'group', turn: this.#nextTurn++ } as const;
+    const first = blocks[0]?.header.number ?? 0;
     const last = blocks.at(-1)?.header.number ?? -1;
-    return { ...parts, last, release };
+    return { ...parts, first, last, release };
   }
 }
 

@@ -112,26 +112,55 @@ const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
 describe('runs', () => {
-  test('default: one segment first, then eight at a time, then eight hot blocks at a time', async () => {
+  test('default: one segment first, then two, then eight at a time, then eight hot blocks at a time', async () => {
     expect(slotsOf(await evaluate(10, 49))).toEqual(range(10, 49));
-    expect(counts()).toEqual([1, 8, 8, 3, 8, 8, 4]);
+    expect(counts()).toEqual([1, 2, 8, 8, 1, 8, 8, 4]);
     expect(asked.map(({ unit }) => unit)).toEqual([
-      'group',
-      ...Array(3).fill('segment'),
+      ...Array(5).fill('segment'),
       ...Array(3).fill('group'),
     ]);
     // A segment is always evaluated by the same thread; hot blocks alternate.
-    expect(asked.map(({ turn }) => turn)).toEqual([0, 1, 9, 17, 0, 1, 2]);
+    expect(asked.map(({ turn }) => turn)).toEqual([0, 1, 3, 11, 19, 0, 1, 2]);
     expect(asked.map(({ partCount }) => partCount)).toEqual([
+      1,
       ...Array(4).fill(undefined),
       ...[8, 8, 4],
     ]);
-    expect(asked[0]).toMatchObject({ range: { first: 10, last: 49 }, isUrgent: true });
+    expect(asked.at(-1)).toMatchObject({ range: { first: 46, last: 49 }, isUrgent: true });
+  });
+
+  test('behavior: the first run has four slots of a segment, so that one thread soon writes the first line', async () => {
+    const sealed = sealRun(run.slice(0, 20));
+    const whole = applyChanges(emptySnapshot, [
+      { kind: 'create', anchor: { number: slot(9), hash: hash('a9') } },
+      { kind: 'append-sealed', segments: [sealed] },
+    ]);
+    instead = async function* ({ keys: [key = ''], range }) {
+      const piece = pieceOf(key);
+      yield { ...piece, coverage: { ...piece.coverage, slot: range.last } };
+    };
+    const ranges = async (first: number, last: number, bytes: number) => {
+      [asked, textBytes] = [[], bytes];
+      await evaluate(first, last, whole);
+      return asked.map(({ range, unit }) => [range.first, range.last, unit]);
+    };
+    const bytesMax = (aheadBytesMax * 4) / 20;
+    expect(await ranges(10, 29, bytesMax)).toEqual([
+      [10, 13, 'segment'],
+      [14, 29, 'segment'],
+    ]);
+    // A range that begins before the dataset yields as much text for each slot.
+    expect(await ranges(0, 29, bytesMax + 1)).toEqual([
+      [0, 13, 'segment'],
+      [14, 29, 'group'],
+    ]);
+    expect(await ranges(15, 17, 1)).toEqual([[15, 17, 'segment']]);
+    expect(await ranges(28, 99, 1)).toEqual([[28, 29, 'segment']]);
   });
 
   test('behavior: only segments and blocks of the range are evaluated', async () => {
     await evaluate(11, 14);
-    expect(counts()).toEqual([1, 3]);
+    expect(counts()).toEqual([1, 2, 1]);
     asked = [];
     await evaluate(28, 31);
     expect(counts()).toEqual([1, 1, 2]);
@@ -146,12 +175,12 @@ describe('runs', () => {
   test('limit: segments that yield more text than is read ahead are divided among the threads', async () => {
     textBytes = aheadBytesMax;
     await evaluate(10, 12);
-    expect(asked.map(({ unit }) => unit)).toEqual(['group', 'segment']);
+    expect(asked.map(({ unit }) => unit)).toEqual(['segment', 'segment']);
     asked = [];
     textBytes = aheadBytesMax + 1;
     await evaluate(10, 12);
     expect(asked.map(({ unit, turn }) => [unit, turn])).toEqual([
-      ['group', 0],
+      ['segment', 0],
       ['group', 0],
     ]);
   });
@@ -165,7 +194,7 @@ describe('runs', () => {
       yield* answer(one);
     };
     expect(slotsOf(await evaluate(10, 14))).toEqual(range(10, 14));
-    expect(asked.map(({ range: { first } }) => first)).toEqual([10, 11, 12]);
+    expect(asked.map(({ range: { first } }) => first)).toEqual([10, 11, 12, 14]);
   });
 });
 

@@ -4,7 +4,9 @@ import { emptySnapshot, type SealedSegment } from '../chain/chain-snapshot.ts';
 import type { CachedPlace } from '../object-store/cached-range-file.ts';
 import type { OpenStreamOptions } from './open-stream.ts';
 import { ManualClock } from './testing/manual-clock.ts';
-import { type WarmUpDataset, warmUp } from './warm-up.ts';
+import { type WarmUpDataset, type WarmUpModules, warmUp } from './warm-up.ts';
+
+type Pool = WarmUpModules['pool'];
 
 /** Segments of ten slots each: 0 to 9, 10 to 19, and so on. */
 function makeDataset(
@@ -23,13 +25,27 @@ function makeDataset(
       return { kind: 'empty', heads: { head: null, finalized: null } };
     },
   };
-  return { reader: { snapshot: () => snapshot }, streams };
+  const segmentPath = ({ id }: SealedSegment) => `segments/${id}`;
+  return { reader: { snapshot: () => snapshot, segmentPath }, streams };
+}
+
+/** A pool whose runs yield nothing. */
+function makePool(parts: Partial<Pool> = {}): Pool {
+  return {
+    isIdle: true,
+    scanCount: 0,
+    open: () => undefined,
+    close: () => undefined,
+    run: async function* () {},
+    ...parts,
+  };
 }
 
 const place = { kind: 'cached' } as CachedPlace;
 const { signal } = new AbortController();
-const isIdle = () => true;
-const scanCount = () => 0;
+const pool = makePool();
+/** How often the newest segment is opened before whole segments are read. */
+const openingCount = 160;
 
 test('default: the newest segments of every dataset are queried, plain and compressed', async () => {
   const opened: OpenStreamOptions[] = [];
@@ -37,18 +53,62 @@ test('default: the newest segments of every dataset are queried, plain and compr
   await warmUp([dataset, makeDataset(0, () => undefined)], {
     clock: new ManualClock(),
     signal,
-    isIdle,
-    scanCount,
+    pool,
   });
   const ranges = opened.map(({ query }) => `${query.fromBlock}-${query.toBlock}`);
   expect([...new Set(ranges)]).toEqual(['20-29', '10-19', '0-9']);
   expect(new Set(opened.map(({ isDeflated }) => isDeflated))).toEqual(new Set([false, true]));
 });
 
+test('behavior: the newest segment is opened often, by all threads in turn, and closed each time', async () => {
+  const [open, ranges, turns, paths] = [new Set<string>(), new Set(), new Map(), new Set()];
+  let openCount = 0;
+  const watched = makePool({
+    open: (key, place) => {
+      open.add(key);
+      openCount++;
+      paths.add(place.kind === 'file' ? place.path : undefined);
+    },
+    close: (key) => open.delete(key),
+    run: async function* ({ keys, range, turn = 0, unit, partCount }) {
+      expect([...open]).toEqual(keys);
+      expect([unit, partCount]).toEqual(['segment', 1]);
+      ranges.add(`${range.first}-${range.last}`);
+      turns.set(turn % 2, (turns.get(turn % 2) ?? 0) + 1);
+      yield* [];
+    },
+  });
+  const dataset = makeDataset(3, () => undefined);
+  await warmUp([dataset], { clock: new ManualClock(), signal, pool: watched });
+  expect([...paths]).toEqual(['segments/2']);
+  expect([...ranges]).toEqual(['20-23']);
+  expect([openCount, open.size]).toEqual([openingCount, 0]);
+  expect(turns).toEqual(
+    new Map([
+      [0, openingCount / 2],
+      [1, openingCount / 2],
+    ]),
+  );
+});
+
+test('error: a segment that cannot be opened is closed', async () => {
+  let closed = 0;
+  const failing = makePool({
+    close: () => closed++,
+    run: async function* () {
+      yield* [];
+      throw new CodedError('segment-damaged', { segment: '2' });
+    },
+  });
+  const dataset = makeDataset(1, () => expect.unreachable());
+  await warmUp([dataset], { clock: new ManualClock(), signal, pool: failing });
+  expect(closed).toBe(1);
+});
+
 test('limit: at most 24 segments of a dataset are read', async () => {
   const ranges = new Set<number>();
   const dataset = makeDataset(100, ({ query }) => ranges.add(query.fromBlock));
-  await warmUp([dataset], { clock: new ManualClock(), signal, isIdle, scanCount });
+  await warmUp([dataset], { clock: new ManualClock(), signal, pool });
   expect(Math.min(...ranges)).toBe(760);
   expect(ranges.size).toBe(24);
 });
@@ -60,7 +120,7 @@ test('limit: the warm-up ends when its queries have taken 4 seconds together', a
     count++;
     return clock.advance(900);
   });
-  await warmUp([dataset, dataset], { clock, signal, isIdle, scanCount });
+  await warmUp([dataset, dataset], { clock, signal, pool });
   expect(count).toBe(5);
 });
 
@@ -72,7 +132,8 @@ test('behavior: the warm-up pauses while clients have queries, and gives up afte
     count++;
     isBusy = count === 2;
   });
-  const warmed = warmUp([dataset], { clock, signal, isIdle: () => !isBusy, scanCount });
+  const busyPool = Object.defineProperty(makePool(), 'isIdle', { get: () => !isBusy });
+  const warmed = warmUp([dataset], { clock, signal, pool: busyPool });
   await clock.advance(5_000);
   expect(count).toBe(0);
   isBusy = false;
@@ -93,10 +154,11 @@ test('behavior: the warm-up waits a second after a query of a client that began 
   });
   const countScans = () => {
     // The warm-up counts scans before and after each query, and once at its start. Before its third query a client had one.
-    if (++calls === 6) clientCount++;
+    if (++calls === openingCount * 2 + 6) clientCount++;
     return count + clientCount;
   };
-  const warmed = warmUp([dataset], { clock, signal, isIdle, scanCount: countScans });
+  const counting = Object.defineProperty(makePool(), 'scanCount', { get: countScans });
+  const warmed = warmUp([dataset], { clock, signal, pool: counting });
   await clock.advance(900);
   expect(count).toBe(2);
   await clock.advance(100);
@@ -111,7 +173,7 @@ test('behavior: the warm-up ends when the service stops', async () => {
     count++;
     stop.abort();
   });
-  await warmUp([dataset], { clock: new ManualClock(), signal: stop.signal, isIdle, scanCount });
+  await warmUp([dataset], { clock: new ManualClock(), signal: stop.signal, pool });
   expect(count).toBe(1);
 });
 
@@ -121,7 +183,7 @@ test('behavior: segments in an object store are not read', async () => {
     ...dataset.reader,
     remoteSegment: () => ({ place, fetch: async () => undefined }),
   };
-  await warmUp([{ ...dataset, reader }], { clock: new ManualClock(), signal, isIdle, scanCount });
+  await warmUp([{ ...dataset, reader }], { clock: new ManualClock(), signal, pool });
 });
 
 test('error: an unreadable segment ends the warm-up, but not the service', async () => {
@@ -129,7 +191,7 @@ test('error: an unreadable segment ends the warm-up, but not the service', async
     throw new CodedError('segment-damaged', { segment: '2' });
   });
   await expect(
-    warmUp([dataset], { clock: new ManualClock(), signal, isIdle, scanCount }),
+    warmUp([dataset], { clock: new ManualClock(), signal, pool }),
   ).resolves.toBeUndefined();
 });
 
@@ -153,7 +215,7 @@ test('behavior: every line is read and released, and every stream is closed', as
       return { kind: 'lines', lines };
     },
   } as unknown as WarmUpDataset['streams'];
-  await warmUp([{ reader, streams }], { clock: new ManualClock(), signal, isIdle, scanCount });
+  await warmUp([{ reader, streams }], { clock: new ManualClock(), signal, pool });
   expect(options.map(({ isDeflated }) => isDeflated)).toEqual([false, true, false, true]);
   expect(options.every(({ finalizedOnly }) => !finalizedOnly)).toBe(true);
   expect([released, closed]).toEqual([12, 4]);
@@ -163,9 +225,9 @@ test('behavior: a bug in a query is not hidden', async () => {
   const dataset = makeDataset(1, () => {
     throw new TypeError('a bug');
   });
-  await expect(
-    warmUp([dataset], { clock: new ManualClock(), signal, isIdle, scanCount }),
-  ).rejects.toThrow('a bug');
+  await expect(warmUp([dataset], { clock: new ManualClock(), signal, pool })).rejects.toThrow(
+    'a bug',
+  );
 });
 
 test('limit: a query starts neither after 4 seconds of work nor 30 seconds after the start', async () => {
@@ -179,7 +241,7 @@ test('limit: a query starts neither after 4 seconds of work nor 30 seconds after
       count++;
       return clock.advance(stepMs);
     });
-    await warmUp([dataset], { clock, signal, isIdle, scanCount });
+    await warmUp([dataset], { clock, signal, pool });
     expect(count).toBe(expected);
   }
 });

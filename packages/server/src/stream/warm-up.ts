@@ -4,14 +4,17 @@
  */
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import type { Clock } from '../base/clock.ts';
+import { elementAt } from '../base/element-at.ts';
 import { isCodedError } from '../base/errors.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
+import type { EnginePool } from '../engine/threads/engine-pool.ts';
 import { parseQueryBody } from '../query/parse-query.ts';
+import type { Query, Selection } from '../query/query.ts';
 import type { DatasetStreams } from './dataset-streams.ts';
 
 export interface WarmUpDataset {
-  readonly reader: Pick<DatasetReader, 'snapshot' | 'remoteSegment'>;
+  readonly reader: Pick<DatasetReader, 'snapshot' | 'remoteSegment' | 'segmentPath'>;
   readonly streams: Pick<DatasetStreams, 'open'>;
 }
 
@@ -22,7 +25,13 @@ const warmUpMsMax = 30_000;
 /** The warm-up pauses while clients have queries, and this long after the last one, because another one often follows at once. */
 const quietMsMin = 1_000;
 const pauseMs = 100;
-/** Each segment is read once by each query, so that reading and decoding are compiled too, not only the use of the cache. */
+/**
+ * A scan opens each segment once, so the code that opens segments would be compiled late. The newest segment is therefore opened this often
+ * first. Each time a few blocks are read, as the first line of a client needs them.
+ */
+const openingCount = 160;
+const openingSlotCount = 4;
+/** Then each segment is read once by each query, so that reading and decoding are compiled too, not only the use of the cache. */
 const segmentCountMax = 24;
 
 const fields = {
@@ -82,26 +91,23 @@ const queries = [
 export interface WarmUpModules {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Whether no query runs. */
-  readonly isIdle: () => boolean;
-  /** The number of scans of history that have started, by clients or by the warm-up. */
-  readonly scanCount: () => number;
+  readonly pool: Pick<EnginePool, 'isIdle' | 'scanCount' | 'open' | 'run' | 'close'>;
 }
 
 export async function warmUp(
   datasets: readonly WarmUpDataset[],
   modules: WarmUpModules,
 ): Promise<void> {
-  const { clock, signal } = modules;
+  const { clock, signal, pool } = modules;
   const endMs = clock.nowMs() + warmUpMsMax;
   const clients = new ClientQueries(modules);
   let workMs = 0;
   try {
-    for (const { streams, query, segment, isDeflated } of planReads(datasets)) {
+    for (const read of planAll(datasets, pool)) {
       await clients.waitForQuiet(endMs);
       const startMs = clock.nowMs();
       if (signal.aborted || startMs >= endMs || workMs >= workMsMax) return;
-      await readLines(streams, { query, segment, isDeflated }, signal);
+      await read(signal);
       clients.skipOwn();
       workMs += clock.nowMs() - startMs;
     }
@@ -119,15 +125,15 @@ class ClientQueries {
 
   constructor(modules: WarmUpModules) {
     this.#modules = modules;
-    this.#seenCount = modules.scanCount();
+    this.#seenCount = modules.pool.scanCount;
   }
 
   async waitForQuiet(endMs: number): Promise<void> {
-    const { clock, signal, isIdle, scanCount } = this.#modules;
+    const { clock, signal, pool } = this.#modules;
     for (;;) {
       const nowMs = clock.nowMs();
-      const count = scanCount();
-      if (!isIdle() || count !== this.#seenCount) this.#lastMs = nowMs;
+      const count = pool.scanCount;
+      if (!pool.isIdle || count !== this.#seenCount) this.#lastMs = nowMs;
       this.#seenCount = count;
       if (signal.aborted || nowMs >= endMs || nowMs - this.#lastMs >= quietMsMin) return;
       await clock.sleep(pauseMs, signal);
@@ -136,19 +142,69 @@ class ClientQueries {
 
   /** Ignores the scans since the last wait, which are those of the warm-up. */
   skipOwn(): void {
-    this.#seenCount = this.#modules.scanCount();
+    this.#seenCount = this.#modules.pool.scanCount;
   }
 }
 
-function* planReads(datasets: readonly WarmUpDataset[]) {
-  for (const { reader, streams } of datasets) {
-    for (const segment of reader.snapshot().segments.slice(-segmentCountMax).reverse()) {
-      // Reading from an object store takes long, and its operator may charge for it.
-      if (reader.remoteSegment?.(segment) !== undefined) break;
-      for (const [i, query] of queries.entries())
-        yield { streams, query, segment, isDeflated: i % 2 === 1 };
-    }
+type Read = (signal: AbortSignal) => Promise<void>;
+
+function* planAll(
+  datasets: readonly WarmUpDataset[],
+  pool: WarmUpModules['pool'],
+): Generator<Read> {
+  const all = datasets.flatMap(({ reader, streams }) =>
+    localSegments(reader).map((segment) => ({ reader, streams, segment })),
+  );
+  const [newest] = all;
+  if (newest === undefined) return;
+  const { segment: opened } = newest;
+  const path = newest.reader.segmentPath(opened);
+  const selections = queries.map((query) => parse(query, opened));
+  for (let number = 0; number < openingCount; number++) {
+    const selection = elementAt(selections, number % selections.length);
+    yield (signal) => readFirstBlocks(pool, { path, segment: opened, number, selection }, signal);
   }
+  for (const { streams, segment } of all)
+    for (const [i, query] of queries.entries())
+      yield (signal) => readLines(streams, { query, segment, isDeflated: i % 2 === 1 }, signal);
+}
+
+/** Returns the newest segments on this machine: reading from an object store takes long, and its operator may charge for it. */
+function localSegments(reader: WarmUpDataset['reader']): SealedSegment[] {
+  const newest = reader.snapshot().segments.slice(-segmentCountMax).reverse();
+  const remoteAt = newest.findIndex((segment) => reader.remoteSegment?.(segment) !== undefined);
+  return remoteAt < 0 ? newest : newest.slice(0, remoteAt);
+}
+
+interface Opening {
+  readonly path: string;
+  readonly segment: SealedSegment;
+  readonly number: number;
+  readonly selection: Selection;
+}
+
+/** Opens a segment in one of the threads, reads its first blocks and closes it. */
+async function readFirstBlocks(
+  pool: WarmUpModules['pool'],
+  { path, segment, number, selection }: Opening,
+  signal: AbortSignal,
+): Promise<void> {
+  const first = segment.first.number;
+  const range = { first, last: Math.min(segment.last.number, first + openingSlotCount - 1) };
+  const key = `warm-up ${number}`;
+  pool.open(key, { kind: 'file', path });
+  try {
+    const how = { unit: 'segment', turn: number, partCount: 1 } as const;
+    for await (const piece of pool.run({ selection, range, keys: [key], ...how, signal }))
+      piece.release();
+  } finally {
+    pool.close(key);
+  }
+}
+
+function parse(query: object, { first, last }: SealedSegment): Query {
+  const body = JSON.stringify({ fromBlock: first.number, toBlock: last.number, ...query });
+  return parseQueryBody(body, { limits: QUERY_LIMITS, dialects: ['ledger'] });
 }
 
 interface WarmUpQuery {
@@ -159,11 +215,10 @@ interface WarmUpQuery {
 
 async function readLines(
   streams: WarmUpDataset['streams'],
-  { query, segment: { first, last }, isDeflated }: WarmUpQuery,
+  { query, segment, isDeflated }: WarmUpQuery,
   signal: AbortSignal,
 ): Promise<void> {
-  const body = JSON.stringify({ fromBlock: first.number, toBlock: last.number, ...query });
-  const parsed = parseQueryBody(body, { limits: QUERY_LIMITS, dialects: ['ledger'] });
+  const parsed = parse(query, segment);
   const opened = await streams.open({ query: parsed, finalizedOnly: false, signal, isDeflated });
   if (opened.kind !== 'lines') return;
   try {
