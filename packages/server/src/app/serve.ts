@@ -224,6 +224,7 @@ async function openAll(
           'the dataset has no block, and no source is configured',
         );
       }
+      await service.started;
       service.open(name, {
         reader: dataset,
         isFed: isFed(one),

@@ -172,6 +172,11 @@ export class Service {
     this.#directory.expect(names);
   }
 
+  /** Resolves when queries can be evaluated at once, because the threads have started. */
+  get started(): Promise<void> {
+    return this.#pool.started;
+  }
+
   /** Serves a dataset that was announced. */
   open(name: string, dataset: ServiceDataset): void {
     const entry = this.#entryOf(name);

@@ -127,6 +127,8 @@ export interface PieceBatch {
 }
 
 export type FromThread =
+  /** The thread has loaded its code and receives messages. */
+  | { readonly kind: 'started' }
   /** Pieces of a run. `isEnd` says whether they are the last ones from this thread. */
   | ({ readonly kind: 'pieces'; readonly id: number; readonly isEnd: boolean } & PieceBatch)
   | { readonly kind: 'end'; readonly id: number }

@@ -47,6 +47,19 @@ test('default: several threads together return the same answer as the reference,
   expect(answer).toBe(answerQuery(everything, blocks));
 });
 
+test('behavior: a pool has started when all threads receive messages, or when it is stopped', async () => {
+  await pool.started;
+  const other = new EnginePool({ threadCount: 1, cacheBytesMax: 1 << 20 });
+  let isStarted = false;
+  const started = other.started.then(() => {
+    isStarted = true;
+  });
+  await Promise.resolve();
+  expect(isStarted).toBe(false);
+  await other.stop();
+  await started;
+});
+
 test.each([0, 1, 7])(
   'behavior: threads that evaluate whole segments return text in order, for every first thread (turn %i)',
   async (turn) => {

@@ -100,10 +100,20 @@ export class EnginePool {
   #scanCount = 0;
   #nextId = 0;
   #isClosed = false;
+  readonly #starting = new Set<number>();
+  #onStarted: () => void = () => undefined;
+  /**
+   * Resolves when all threads can evaluate queries, or when the pool is stopped. Queries may be sent before; they wait for the threads,
+   * which take a tenth of a second to start.
+   */
+  readonly started: Promise<void>;
 
   constructor(options: EnginePoolOptions, { observeWait }: EnginePoolModules = {}) {
     this.#options = options;
     this.#observeWait = observeWait;
+    this.started = new Promise((resolve) => {
+      this.#onStarted = resolve;
+    });
     this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
   }
 
@@ -252,6 +262,7 @@ export class EnginePool {
 
   async stop(): Promise<void> {
     this.#isClosed = true;
+    this.#onStarted();
     this.#lookups.close();
     this.#urgentPlaces.close();
     this.#historyPlaces.close();
@@ -313,6 +324,7 @@ export class EnginePool {
   }
 
   #start(thread: number): Worker {
+    this.#starting.add(thread);
     const { threadCount, cacheBytesMax, readsStore = false } = this.#options;
     const cacheBytes = Math.floor(cacheBytesMax / threadCount);
     const memory = BatchBuffers.make();
@@ -365,6 +377,10 @@ export class EnginePool {
     buffers: BatchBuffers,
   ): void {
     switch (message.kind) {
+      case 'started':
+        this.#starting.delete(thread);
+        if (this.#starting.size === 0) this.#onStarted();
+        return;
       case 'closed':
         this.#letGo(message.segment, thread);
         return;

@@ -110,6 +110,7 @@ class EngineWorker {
     this.#fetchSignal = new FetchSignal(data.fetchSignal);
     this.#engine = new Engine({ cacheBytesMax: data.cacheBytesMax });
     port.on('message', (message: ToThread) => this.#receive(message));
+    this.#send({ kind: 'started' });
   }
 
   #receive(message: ToThread): void {
