@@ -55,6 +55,15 @@ test('error: source-start-missing names the first slot of the source, until anot
   await end();
 });
 
+test('behavior: a new dataset from genesis takes its first blocks from the source that has them', async () => {
+  const [pruned, whole] = [node('pruned', { first: 4 }), node('whole')];
+  const { clock, dataset, ingester, head, raised, end } = startIngester([pruned, whole]);
+  await clock.advance(10_000);
+  expect([dataset.current.start, head(), raised()]).toEqual([0, 12, []]);
+  expect(ingester.status.sources).toMatchObject([{ strikes: 0 }, { strikes: 0 }]);
+  await end();
+});
+
 test('error: source-start-missing names the slot that the ledger has reached, until it reaches the start', async () => {
   const source = node();
   const { clock, dataset, raised, end } = startIngester([source], { start: at(10) });

@@ -8,8 +8,9 @@
  *   both:       a block that does not link is a gap to fill or a branch to judge (branch-resolver.ts)
  */
 import type { Clock } from '../../base/clock.ts';
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { AlarmBoard } from '../../dataset/alarm-board.ts';
-import type { BlockRef } from '../../ledger/block.ts';
+import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
 import { type Slot, toSlot } from '../../ledger/primitives.ts';
 import {
   type Commitment,
@@ -158,9 +159,7 @@ export class SourceFollower {
     if (slot === undefined) return this.#branches.checkHead(signal);
     const answer = source.note(await source.remote.header(slot, 'confirmed', signal));
     if (answer.kind === 'refused') return false;
-    const { head } = feeder.pending;
-    const { parentSlot, parentHash } = answer.value;
-    if (head === null || parentSlot !== head.number || parentHash !== head.hash) {
+    if (!continuesHead(feeder.pending, answer.value)) {
       const isLate = headSlot(feeder.pending) >= slot;
       return isLate ? false : this.#branches.resolve(answer.value, signal);
     }
@@ -187,4 +186,10 @@ export class SourceFollower {
     const { source, loader } = this.#modules;
     return this.#extender.extendAll(loader.loadAll(source, slots, commitment, signal), signal);
   }
+}
+
+/** Returns whether a block is a child of our head. The first block of the ledger has no parent, so it is one if we have no block. */
+function continuesHead({ head, anchor }: ChainSnapshot, block: BlockHeader): boolean {
+  if (head === null) return anchor === null && block.parentHash === null;
+  return block.parentSlot === head.number && block.parentHash === head.hash;
 }
