@@ -4,6 +4,7 @@ import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { makeRun, sealRun } from '../chain/testing/chain-fixtures.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
 import { AnswerCache } from './answer-cache.ts';
+import { BlockCollector } from './block-collector.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import { CachedEvaluator } from './cached-evaluator.ts';
 import { LinePiece } from './line-piece.ts';
@@ -70,6 +71,33 @@ async function read(
   }
   return { text, last };
 }
+
+test('behavior: the size of an answer is that of its lines and a kilobyte for each piece and for itself', () => {
+  const answers = new AnswerCache({ bytesMax: 1 << 20 });
+  const [{ header: lastCovered }] = blocks as [(typeof blocks)[number]];
+  const headerLine = () => new LinePiece(Buffer.from('h'));
+  const one = { lastCovered, endsWithLine: true, headerLine };
+  answers.keep('key', [
+    { ...one, piece: new LinePiece(Buffer.alloc(500)) },
+    { ...one, piece: null },
+  ]);
+  expect(answers.bytes).toBe(3 * 1_024 + 500);
+});
+
+test('behavior: discarded blocks are released', () => {
+  let releaseCount = 0;
+  const [{ header: lastCovered }] = blocks as [(typeof blocks)[number]];
+  const headerLine = () => new LinePiece(Buffer.from('h'));
+  const collector = new BlockCollector();
+  for (const text of ['a\n', 'b\n']) {
+    const release = () => releaseCount++;
+    const piece = LinePiece.ofReusable([Buffer.from(text)], { release });
+    collector.add({ piece, lastCovered, endsWithLine: true, headerLine });
+  }
+  expect(releaseCount).toBe(0);
+  collector.discard();
+  expect([releaseCount, collector.finish()]).toEqual([2, []]);
+});
 
 test('behavior: the third request for a segment is answered without an evaluation', async () => {
   const { evaluator, answers, ask } = make();

@@ -24,7 +24,7 @@ export interface EngineEvaluatorModules {
  * segment yields.
  */
 const firstRunSlotCount = 4;
-/** The number of segments in the second run, which relies on the few blocks of the first one. */
+/** The number of segments in the second run: it relies on the few blocks of the first one, so a wrong estimate must not last. */
 const secondRunCountMax = 2;
 /**
  * The number of sealed segments in later runs. Between runs the threads wait until the reader has consumed the previous one; within a run
@@ -59,7 +59,7 @@ interface DoneRuns {
 }
 
 function runCountMax({ count }: DoneRuns): number {
-  return count === 0 ? 1 : count === 1 ? secondRunCountMax : sealedRunCountMax;
+  return count <= 1 ? secondRunCountMax : sealedRunCountMax;
 }
 
 /** Evaluates with the engine's threads: sealed segments from their files, hot blocks from the journal. */

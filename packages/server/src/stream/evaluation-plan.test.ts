@@ -1,5 +1,5 @@
 /** How a range is divided into runs of the engine, with a pool that records what it is asked. */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { CodedError } from '../base/errors.ts';
 import { applyChanges } from '../chain/apply-changes.ts';
 import { type ChainSnapshot, emptySnapshot, type HotBlock } from '../chain/chain-snapshot.ts';
@@ -252,6 +252,21 @@ describe('open segments', () => {
     first?.release();
     second?.release();
     expect(() => first?.release()).toThrow('must be in use');
+  });
+
+  test('behavior: every segment and block is released after its run, also after a failure', async () => {
+    const used = vi.spyOn(OpenSegments.prototype, 'use');
+    const left = vi.spyOn(OpenSegments.prototype, 'leave');
+    await evaluate(10, 49);
+    expect(used).toHaveBeenCalledTimes(40);
+    expect(left).toHaveBeenCalledTimes(40);
+    instead = async function* () {
+      yield* [];
+      throw new CodedError('engine-cancelled');
+    };
+    await expect(evaluate(10, 10)).rejects.toThrow();
+    expect(left).toHaveBeenCalledTimes(41);
+    vi.restoreAllMocks();
   });
 
   test('behavior: segments of an object store are opened where they are cached', () => {
