@@ -26,8 +26,8 @@ const warmUpMsMax = 30_000;
 const quietMsMin = 1_000;
 const pauseMs = 100;
 /**
- * A scan opens each segment once, so the code that opens segments would be compiled late. The newest segment is therefore opened this often
- * first. Each time a few blocks are read, as the first line of a client needs them.
+ * A scan opens each segment once, so the code that opens segments would be compiled late. The warm-up therefore first opens the newest
+ * segment this many times, and each time reads a few blocks, as for the first line of a client.
  */
 const openingCount = 160;
 const openingSlotCount = 4;

@@ -188,7 +188,7 @@ export class SourceFollower {
   }
 }
 
-/** Returns whether a block is a child of our head. The first block of the ledger has no parent, so it is one if we have no block. */
+/** Returns whether a block is a child of our head, or the first block of the ledger if we have none of its blocks. */
 function continuesHead({ head, anchor }: ChainSnapshot, block: BlockHeader): boolean {
   if (head === null) return anchor === null && block.parentHash === null;
   return block.parentSlot === head.number && block.parentHash === head.hash;
