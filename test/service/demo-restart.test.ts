@@ -50,7 +50,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const servingMs = performance.now() - startMs;
     const head = await demo.getJson<BlockRef>('/datasets/ledger-beta/head');
     expect(head.number).toBeGreaterThanOrEqual(finalized.number);
-    // Five seconds, plus the time of starting any process while other tests use the CPU.
+    // The limit is five seconds, plus the time that starting any process takes while other tests use the CPU.
     expect(servingMs).toBeLessThan(5_000 + 8 * command.ms);
     // The CPU time is below five seconds too, or below 20 times that of a trivial command on this machine.
     const metrics = await (await fetch(`${demo.adminUrl}/metrics`)).text();

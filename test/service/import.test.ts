@@ -117,7 +117,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
   async (signal) => {
     const data = at(`cut-${signal}`);
     const blocks = at('many.jsonl');
-    // A segment has 1,024 blocks and is written while more blocks arrive.
+    // The first 1,024 blocks become a segment, which is written while the remaining ones are imported.
     const blockCount = 1_100;
     if (!existsSync(blocks)) {
       const shape = ['--transactions', '1', '--votes', '0', '--seed', '8'];

@@ -86,7 +86,7 @@ export function listActs(records: TransactionRecords): Act[] {
   });
 }
 
-/** Returns the change of an account's tokens; undefined if the transaction has no token balance of it. */
+/** Returns by how much a transaction changed the token balance of an account, or undefined if it has no token balance of the account. */
 export function changeOf(held: readonly TokenBalance[], account: string): bigint | undefined {
   const row = held.find((one) => one.account === account);
   return row && (row.postAmount ?? 0n) - (row.preAmount ?? 0n);

@@ -131,7 +131,7 @@ export class EventChecker {
     else if (act.accounts.has('obligation')) this.#checkDebt(act);
   }
 
-  /** The change of every vault must be the sum of the tokens that the acts moved, also if no act names it. */
+  /** Every vault that was ever named must change by exactly what the transfers of the transaction moved, also if this transaction does not name it. */
   #checkVaults(acts: readonly Act[], { held }: TransactionRecords): void {
     const wanted = new Map<string, bigint>();
     for (const { accounts, moves } of acts) {
@@ -258,7 +258,7 @@ export class EventChecker {
     });
   }
 
-  /** A debt is repaid, or liquidated, with the amounts that were deposited and borrowed. */
+  /** Checks that a repayment or a liquidation moves the amounts that were deposited and borrowed before. */
   #checkDebt(act: Act): void {
     const obligation = act.account('obligation');
     const known = this.#obligations.get(obligation) ?? '';

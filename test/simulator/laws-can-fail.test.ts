@@ -15,7 +15,7 @@ const AMM = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
 
 type Kind = Exclude<keyof Block, 'header'>;
 type Row<K extends Kind> = Block[K][number];
-/** Returns the changed row, null to remove it, or undefined to keep it. */
+/** Falsifies a record: returns the changed record, null to remove it, or undefined to leave it as it is. */
 type Change<K extends Kind> = (row: Row<K>, block: Block) => Row<K> | null | undefined;
 
 function makeBlocks(): Block[] {

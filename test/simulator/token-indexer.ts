@@ -45,7 +45,10 @@ export class TokenIndexer {
     this.#sent = new UndoableMap(undoLog);
   }
 
-  /** Indexes the next block. Returns each contradiction to the blocks before it, and between its instructions and its token balances. */
+  /**
+   * Indexes the next block. Returns a text for each value that contradicts an earlier block, and for each instruction that contradicts the
+   * token balances.
+   */
   apply(transactions: readonly TransactionRecords[]): string[] {
     this.#touched.clear();
     this.#differences = [];

@@ -15,7 +15,7 @@ import {
 } from '../ingest/testing/start-world.ts';
 import { type Meddling, startMeddler, startPortal } from './testing/start-portal.ts';
 
-/** A ledger with few blocks, of which some are final. */
+/** A ledger of a few blocks. The oldest of them are final. */
 const short = { chain: { startSlot: 20, finalityDistance: 12 } };
 
 /** A hash of 32 bytes. */

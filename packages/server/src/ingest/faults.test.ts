@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A ledger with few blocks, of which some are final. */
+/** A ledger of a few blocks. The oldest of them are final. */
 const shape = { startSlot: 20, finalityDistance: 12 };
 
 async function startWorld(options: WorldOptions = {}): Promise<World> {

@@ -51,10 +51,10 @@ interface RunPlan {
   readonly release: () => void;
 }
 
-/** The runs of a stream that have ended. */
+/** What is known from the runs of a stream that have ended. */
 interface DoneRuns {
   count: number;
-  /** The bytes of text for each slot of the last one. */
+  /** How many bytes of text the last run wrote for each of its slots, on average. */
   slotBytes: number;
 }
 
@@ -108,7 +108,7 @@ export class EngineEvaluator implements BlockEvaluator {
       .filter((segment) => segment.first.number <= last);
     const [segment] = sealed;
     if (segment !== undefined) {
-      // A segment of little text is always evaluated by the same thread.
+      // Queries that select little text evaluate a segment always in the same thread, so that only this thread opens it.
       const alone = { unit: 'segment', turn: from } as const;
       const slotCount = segment.last.number - segment.first.number + 1;
       if (done.count === 0) return this.#planFirst(segment, first, alone);

@@ -26,7 +26,8 @@ function makeDataset(
     },
   };
   const segmentPath = ({ id }: SealedSegment) => `segments/${id}`;
-  return { reader: { snapshot: () => snapshot, segmentPath }, streams };
+  const acquire = () => ({ snapshot, release: () => undefined });
+  return { reader: { acquire, snapshot: () => snapshot, segmentPath }, streams };
 }
 
 /** A pool whose runs yield nothing. */
@@ -91,8 +92,8 @@ test('behavior: the newest segment is opened often, by all threads in turn, and 
   );
 });
 
-test('error: a segment that cannot be opened is closed', async () => {
-  let closed = 0;
+test('error: a segment that cannot be opened is closed, and its file is no longer kept', async () => {
+  let [closed, released] = [0, 0];
   const failing = makePool({
     close: () => closed++,
     run: async function* () {
@@ -101,8 +102,18 @@ test('error: a segment that cannot be opened is closed', async () => {
     },
   });
   const dataset = makeDataset(1, () => expect.unreachable());
-  await warmUp([dataset], { clock: new ManualClock(), signal, pool: failing });
-  expect(closed).toBe(1);
+  const snapshot = dataset.reader.snapshot();
+  const reader = { ...dataset.reader, acquire: () => ({ snapshot, release: () => released++ }) };
+  await warmUp([{ ...dataset, reader }], { clock: new ManualClock(), signal, pool: failing });
+  expect([closed, released]).toEqual([1, 1]);
+});
+
+test('behavior: a segment that was removed since the start is not opened', async () => {
+  const dataset = makeDataset(1, () => undefined);
+  const acquire = () => ({ snapshot: emptySnapshot, release: () => undefined });
+  const unopened = makePool({ open: () => expect.unreachable() });
+  const reader = { ...dataset.reader, acquire };
+  await warmUp([{ ...dataset, reader }], { clock: new ManualClock(), signal, pool: unopened });
 });
 
 test('limit: at most 24 segments of a dataset are read', async () => {

@@ -6,7 +6,7 @@ import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import type { Clock } from '../base/clock.ts';
 import { elementAt } from '../base/element-at.ts';
 import { isCodedError } from '../base/errors.ts';
-import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { EnginePool } from '../engine/threads/engine-pool.ts';
 import { parseQueryBody } from '../query/parse-query.ts';
@@ -14,7 +14,7 @@ import type { Query, Selection } from '../query/query.ts';
 import type { DatasetStreams } from './dataset-streams.ts';
 
 export interface WarmUpDataset {
-  readonly reader: Pick<DatasetReader, 'snapshot' | 'remoteSegment' | 'segmentPath'>;
+  readonly reader: Pick<DatasetReader, 'acquire' | 'remoteSegment' | 'segmentPath' | 'snapshot'>;
   readonly streams: Pick<DatasetStreams, 'open'>;
 }
 
@@ -153,16 +153,15 @@ function* planAll(
   pool: WarmUpModules['pool'],
 ): Generator<Read> {
   const all = datasets.flatMap(({ reader, streams }) =>
-    localSegments(reader).map((segment) => ({ reader, streams, segment })),
+    localSegments(reader, reader.snapshot()).map((segment) => ({ reader, streams, segment })),
   );
   const [newest] = all;
   if (newest === undefined) return;
-  const { segment: opened } = newest;
-  const path = newest.reader.segmentPath(opened);
-  const selections = queries.map((query) => parse(query, opened));
+  const { reader } = newest;
+  const selections = queries.map((query) => parse(query, newest.segment));
   for (let number = 0; number < openingCount; number++) {
     const selection = elementAt(selections, number % selections.length);
-    yield (signal) => readFirstBlocks(pool, { path, segment: opened, number, selection }, signal);
+    yield (signal) => openNewest(pool, { reader, number, selection }, signal);
   }
   for (const { streams, segment } of all)
     for (const [i, query] of queries.entries())
@@ -170,35 +169,44 @@ function* planAll(
 }
 
 /** Returns the newest segments on this machine: reading from an object store takes long, and its operator may charge for it. */
-function localSegments(reader: WarmUpDataset['reader']): SealedSegment[] {
-  const newest = reader.snapshot().segments.slice(-segmentCountMax).reverse();
+function localSegments(
+  reader: WarmUpDataset['reader'],
+  { segments }: ChainSnapshot,
+): SealedSegment[] {
+  const newest = segments.slice(-segmentCountMax).reverse();
   const remoteAt = newest.findIndex((segment) => reader.remoteSegment?.(segment) !== undefined);
   return remoteAt < 0 ? newest : newest.slice(0, remoteAt);
 }
 
 interface Opening {
-  readonly path: string;
-  readonly segment: SealedSegment;
+  readonly reader: WarmUpDataset['reader'];
   readonly number: number;
   readonly selection: Selection;
 }
 
-/** Opens a segment in one of the threads, reads its first blocks and closes it. */
-async function readFirstBlocks(
+/** Opens the newest segment in one of the threads, reads its first blocks and closes it. The lease keeps its file meanwhile. */
+async function openNewest(
   pool: WarmUpModules['pool'],
-  { path, segment, number, selection }: Opening,
+  { reader, number, selection }: Opening,
   signal: AbortSignal,
 ): Promise<void> {
-  const first = segment.first.number;
-  const range = { first, last: Math.min(segment.last.number, first + openingSlotCount - 1) };
-  const key = `warm-up ${number}`;
-  pool.open(key, { kind: 'file', path });
+  const lease = reader.acquire();
   try {
-    const how = { unit: 'segment', turn: number, partCount: 1 } as const;
-    for await (const piece of pool.run({ selection, range, keys: [key], ...how, signal }))
-      piece.release();
+    const [segment] = localSegments(reader, lease.snapshot);
+    if (segment === undefined) return;
+    const key = `warm-up ${number}`;
+    pool.open(key, { kind: 'file', path: reader.segmentPath(segment) });
+    try {
+      const first = segment.first.number;
+      const range = { first, last: Math.min(segment.last.number, first + openingSlotCount - 1) };
+      const how = { unit: 'segment', turn: number, partCount: 1 } as const;
+      for await (const piece of pool.run({ selection, range, keys: [key], ...how, signal }))
+        piece.release();
+    } finally {
+      pool.close(key);
+    }
   } finally {
-    pool.close(key);
+    lease.release();
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
@@ -58,6 +58,24 @@ test('behavior: a pool has started when all threads receive messages, or when it
   expect(isStarted).toBe(false);
   await other.stop();
   await started;
+});
+
+test('limit: a pool counts as started after five seconds, even if a thread does not start', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const other = new EnginePool({ threadCount: 1, cacheBytesMax: 1 << 20 });
+  let isStarted = false;
+  void other.started.then(() => {
+    isStarted = true;
+  });
+  // No message of the thread is received before this test waits for anything but promises.
+  vi.advanceTimersByTime(4_999);
+  await Promise.resolve();
+  expect(isStarted).toBe(false);
+  vi.advanceTimersByTime(1);
+  await other.started;
+  expect(isStarted).toBe(true);
+  vi.useRealTimers();
+  await other.stop();
 });
 
 test.each([0, 1, 7])(

@@ -65,6 +65,9 @@ type FailedMessage = Extract<FromThread, { kind: 'failed' | 'look-failed' }>;
 /** The objects of a thread live as long as a run, so a larger young generation would only use memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
 
+/** Datasets are served after this time even if threads that repeatedly fail never start: sources must be followed anyway. */
+export const startMsMax = 5_000;
+
 interface PoolSegment {
   readonly number: number;
   readonly place: SegmentPlace;
@@ -103,8 +106,8 @@ export class EnginePool {
   readonly #starting = new Set<number>();
   #onStarted: () => void = () => undefined;
   /**
-   * Resolves when all threads can evaluate queries, or when the pool is stopped. Queries may be sent before; they wait for the threads,
-   * which take a tenth of a second to start.
+   * Resolves when all threads can evaluate queries, when the pool is stopped, or after `startMsMax`. Queries may be sent before; they wait
+   * for the threads, which take a tenth of a second to start.
    */
   readonly started: Promise<void>;
 
@@ -112,7 +115,11 @@ export class EnginePool {
     this.#options = options;
     this.#observeWait = observeWait;
     this.started = new Promise((resolve) => {
-      this.#onStarted = resolve;
+      const timer = setTimeout(resolve, startMsMax);
+      this.#onStarted = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
     this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
   }
