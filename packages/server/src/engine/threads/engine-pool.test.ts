@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
@@ -29,6 +29,10 @@ halves.forEach((half, i) => {
   pool.open(`half ${i}`, { kind: 'file', path });
 });
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 afterAll(async () => {
   await pool.stop();
   rmSync(folder, { recursive: true });
@@ -48,17 +52,22 @@ test('default: several threads together return the same answer as the reference,
 });
 
 test('behavior: a pool has started when all threads receive messages, or when it is stopped', async () => {
-  await pool.started;
-  const other = new EnginePool({ threadCount: 1, cacheBytesMax: 1 << 20 });
+  // The time limit is never reached, so only a message or the stop can end the wait.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const [started, stopped] = [2, 1].map(
+    (threadCount) => new EnginePool({ threadCount, cacheBytesMax: 1 << 20 }),
+  ) as [EnginePool, EnginePool];
   let isStarted = false;
-  const started = other.started.then(() => {
+  const waited = stopped.started.then(() => {
     isStarted = true;
   });
   await Promise.resolve();
   expect(isStarted).toBe(false);
-  await other.stop();
-  await started;
-});
+  await stopped.stop();
+  await waited;
+  await started.started;
+  await started.stop();
+}, 20_000);
 
 test('limit: a pool counts as started after five seconds, even if a thread does not start', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -74,7 +83,6 @@ test('limit: a pool counts as started after five seconds, even if a thread does 
   vi.advanceTimersByTime(1);
   await other.started;
   expect(isStarted).toBe(true);
-  vi.useRealTimers();
   await other.stop();
 });
 

@@ -66,7 +66,7 @@ type FailedMessage = Extract<FromThread, { kind: 'failed' | 'look-failed' }>;
 const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
 
 /** Datasets are served after this time even if threads that repeatedly fail never start: sources must be followed anyway. */
-export const startMsMax = 5_000;
+const startMsMax = 5_000;
 
 interface PoolSegment {
   readonly number: number;
