@@ -202,6 +202,7 @@ async function openAll(
   const { modules, log, closers, locks } = parts;
   const opened: RunningDataset[] = [];
   const refused: RefusedDataset[] = [];
+  const threads = service.waitForThreads();
   for (const one of planned) {
     const { name } = one.names;
     const lock = locks.get(resolve(dirname(one.folder)));
@@ -224,7 +225,7 @@ async function openAll(
           'the dataset has no block, and no source is configured',
         );
       }
-      await service.started;
+      await threads;
       service.open(name, {
         reader: dataset,
         isFed: isFed(one),

@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { CodedError, isCodedError } from '../base/errors.ts';
+import { EnginePool } from '../engine/threads/engine-pool.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { loadConfig } from './config/load-config.ts';
 import { Service, type ServiceOptions } from './service.ts';
@@ -14,6 +16,7 @@ let service: Service | undefined;
 afterEach(async () => {
   await service?.close();
   service = undefined;
+  vi.restoreAllMocks();
 });
 
 const names = { name: 'ledger-test', aliases: ['other'], dialects: ['ledger'] as const };
@@ -101,6 +104,39 @@ test('behavior: I-92 readiness does not wait for a dataset without sources, and 
   expect(await ready()).toEqual([200, { status: 'ready', unavailable: ['unfed', 'down'] }]);
   readers[2]?.extend([0]);
   expect(await ready()).toEqual([200, { status: 'ready', unavailable: ['unfed'] }]);
+});
+
+test('limit: datasets wait for the threads, but not longer than five seconds', async () => {
+  const sleeps: [ms: number, end: () => void][] = [];
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        sleeps.push([ms, resolve]);
+        signal?.addEventListener('abort', () => resolve());
+      }),
+  };
+  let startThreads = () => {};
+  const started = new Promise<void>((resolve) => {
+    startThreads = resolve;
+  });
+  vi.spyOn(EnginePool.prototype, 'started', 'get').mockReturnValue(started);
+  const running = await Service.start(options, { ...modules, clock });
+  const ends: string[] = [];
+  const waiting = running.waitForThreads().then(() => ends.push('limit'));
+  await setImmediate();
+  expect(ends).toEqual([]);
+  expect(sleeps.map(([ms]) => ms)).toEqual([5_000]);
+  sleeps[0]?.[1]();
+  await waiting;
+  const waitingAgain = running.waitForThreads().then(() => ends.push('threads'));
+  await setImmediate();
+  expect(ends).toEqual(['limit']);
+  startThreads();
+  await waitingAgain;
+  const closed = running.close();
+  for (const [, end] of sleeps) end();
+  await closed;
 });
 
 test('behavior: many datasets cause no warning of a listener leak', async () => {

@@ -8,6 +8,7 @@ import { keysOf } from '@sluice/protocol/typed-keys';
 import type { Logger } from 'pino';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import { settleWithin } from '../base/settle-within.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import { EnginePool } from '../engine/threads/engine-pool.ts';
 import { AdminServer } from '../http/admin-server.ts';
@@ -71,6 +72,9 @@ interface LimitsInForce {
 
 /** The share of the cache that holds answers. The rest holds what the engine's threads need to find records. */
 const answerCacheShare = 1 / 4;
+
+/** Datasets are served after this time even if a thread repeatedly fails to start, because sources must be followed anyway. */
+const threadStartMsMax = 5_000;
 
 /** How long readiness waits for a dataset without blocks. If its sources work, it has one by then. */
 const startingMsMax = 10_000;
@@ -172,9 +176,9 @@ export class Service {
     this.#directory.expect(names);
   }
 
-  /** Resolves when queries can be evaluated at once, because the threads have started. */
-  get started(): Promise<void> {
-    return this.#pool.started;
+  /** Resolves when the threads have started, so that queries are evaluated at once, or after `threadStartMsMax`. */
+  async waitForThreads(): Promise<void> {
+    await settleWithin([this.#pool.started], threadStartMsMax, this.#modules.clock);
   }
 
   /** Serves a dataset that was announced. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
@@ -29,10 +29,6 @@ halves.forEach((half, i) => {
   pool.open(`half ${i}`, { kind: 'file', path });
 });
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 afterAll(async () => {
   await pool.stop();
   rmSync(folder, { recursive: true });
@@ -52,8 +48,6 @@ test('default: several threads together return the same answer as the reference,
 });
 
 test('behavior: a pool has started when all threads receive messages, or when it is stopped', async () => {
-  // The time limit is never reached, so only a message or the stop can end the wait.
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const [started, stopped] = [2, 1].map(
     (threadCount) => new EnginePool({ threadCount, cacheBytesMax: 1 << 20 }),
   ) as [EnginePool, EnginePool];
@@ -68,23 +62,6 @@ test('behavior: a pool has started when all threads receive messages, or when it
   await started.started;
   await started.stop();
 }, 20_000);
-
-test('limit: a pool counts as started after five seconds, even if a thread does not start', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const other = new EnginePool({ threadCount: 1, cacheBytesMax: 1 << 20 });
-  let isStarted = false;
-  void other.started.then(() => {
-    isStarted = true;
-  });
-  // No message of the thread is received before this test waits for anything but promises.
-  vi.advanceTimersByTime(4_999);
-  await Promise.resolve();
-  expect(isStarted).toBe(false);
-  vi.advanceTimersByTime(1);
-  await other.started;
-  expect(isStarted).toBe(true);
-  await other.stop();
-});
 
 test.each([0, 1, 7])(
   'behavior: threads that evaluate whole segments return text in order, for every first thread (turn %i)',

@@ -65,9 +65,6 @@ type FailedMessage = Extract<FromThread, { kind: 'failed' | 'look-failed' }>;
 /** The objects of a thread live as long as a run, so a larger young generation would only use memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
 
-/** Datasets are served after this time even if threads that repeatedly fail never start: sources must be followed anyway. */
-const startMsMax = 5_000;
-
 interface PoolSegment {
   readonly number: number;
   readonly place: SegmentPlace;
@@ -105,23 +102,23 @@ export class EnginePool {
   #isClosed = false;
   readonly #starting = new Set<number>();
   #onStarted: () => void = () => undefined;
-  /**
-   * Resolves when all threads can evaluate queries, when the pool is stopped, or after `startMsMax`. Queries may be sent before; they wait
-   * for the threads, which take a tenth of a second to start.
-   */
-  readonly started: Promise<void>;
+  readonly #started: Promise<void>;
 
   constructor(options: EnginePoolOptions, { observeWait }: EnginePoolModules = {}) {
     this.#options = options;
     this.#observeWait = observeWait;
-    this.started = new Promise((resolve) => {
-      const timer = setTimeout(resolve, startMsMax);
-      this.#onStarted = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+    this.#started = new Promise((resolve) => {
+      this.#onStarted = resolve;
     });
     this.#threads = Array.from({ length: options.threadCount }, (_, thread) => this.#start(thread));
+  }
+
+  /**
+   * Resolves when all threads can evaluate queries, or when the pool is stopped. Queries may be sent before; they wait for the threads,
+   * which take a tenth of a second to start.
+   */
+  get started(): Promise<void> {
+    return this.#started;
   }
 
   /** Whether no query runs. */
