@@ -1,3 +1,4 @@
+import { copyBytes } from '../base/copy-bytes.ts';
 import {
   SCAN_AHEAD_BYTES,
   SCAN_DELETE,
@@ -56,7 +57,7 @@ export class JsonScanner {
     for (let start = 0; start < bytes.length; start += pieceBytes) {
       const end = Math.min(start + pieceBytes, bytes.length);
       const ahead = Math.min(end + SCAN_AHEAD_BYTES, bytes.length);
-      text.set(bytes.subarray(start, ahead), start);
+      copyBytes(text, start, bytes.subarray(start, ahead));
       exports.scanTo(end);
     }
     const flags = exports.scanFlags();

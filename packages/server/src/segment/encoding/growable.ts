@@ -30,6 +30,11 @@ export class IntColumn {
     this.length += values.length;
   }
 
+  /** Removes all values and keeps the memory. Views of the values become invalid. */
+  clear(): void {
+    this.length = 0;
+  }
+
   get values(): Uint32Array {
     return this.#data.subarray(0, this.length);
   }
@@ -62,6 +67,11 @@ export class LongColumn {
     if (this.length + values.length > this.#data.length) this.#grow(this.length + values.length);
     this.#data.set(values, this.length);
     this.length += values.length;
+  }
+
+  /** Removes all values and keeps the memory. Views of the values become invalid. */
+  clear(): void {
+    this.length = 0;
   }
 
   get values(): BigUint64Array {
@@ -106,6 +116,11 @@ export class ByteColumn {
     const data = new Uint8Array(Math.max(byteCountMin, this.length + count, this.#data.length * 2));
     data.set(this.#data);
     this.#data = data;
+  }
+
+  /** Removes all values and keeps the memory. Views of the values become invalid. */
+  clear(): void {
+    this.length = 0;
   }
 
   get values(): Uint8Array {

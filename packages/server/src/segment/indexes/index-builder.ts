@@ -30,7 +30,8 @@ export interface IndexTables {
 export class IndexBuilder {
   readonly #postings = new PostingsBuilder();
   readonly #classes = new ClassIndexBuilder();
-  readonly #mints = new Map<number, number>();
+  /** The number of token balances of each mint, by the id of the mint. */
+  #mintCounts: Uint32Array = new Uint32Array(256);
   #signatureHashes: Uint32Array = new Uint32Array(256);
   #signatureTransactions: Uint32Array = new Uint32Array(256);
   signatureCount = 0;
@@ -74,11 +75,13 @@ export class IndexBuilder {
 
   buildTables(addressCount: number): IndexTables {
     const { pages, counts } = this.#postings.build(addressCount);
-    const mints = [...this.#mints].sort(([a], [b]) => a - b);
+    const mints = Uint32Array.from(this.#mintCounts.keys()).filter(
+      (id) => this.#mintCounts[id] !== 0,
+    );
     return {
       postings: pages,
       classes: classColumns(this.#classes.classes),
-      mints: [Uint32Array.from(mints, ([id]) => id), Uint32Array.from(mints, ([, n]) => n)],
+      mints: [mints, mints.map((id) => elementAt(this.#mintCounts, id))],
       accounts: busiest(counts),
     };
   }
@@ -103,7 +106,8 @@ export class IndexBuilder {
   #countMint(position: number | undefined, keys: Uint32Array, start: number): void {
     if (position === undefined) return;
     const id = keys[start + position] as number;
-    this.#mints.set(id, (this.#mints.get(id) ?? 0) + 1);
+    this.#mintCounts = growTo(this.#mintCounts, id + 1);
+    this.#mintCounts[id] = (this.#mintCounts[id] as number) + 1;
   }
 }
 

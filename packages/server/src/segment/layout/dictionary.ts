@@ -47,7 +47,8 @@ export class DictionaryBuilder {
       keys.set(this.#keys);
       this.#keys = keys;
     }
-    this.#keys.set(words.subarray(at, at + 8), id * 8);
+    // A loop is faster than `set`, which needs a view of the words.
+    for (let i = 0; i < 8; i++) this.#keys[id * 8 + i] = words[at + i] as number;
     this.#slots[slot] = id;
     if (this.count * 2 > this.#slots.length) this.#rehash();
     return id;

@@ -141,10 +141,7 @@ export class RowSource {
   /** Copies ids and codes in the builder's order: those of a transaction, of its instructions, then of rewards. */
   #copyReferences(from: Ends, to: Ends, { out, texts }: { out: GroupRows; texts: TextTable }) {
     const rows = this.#rows;
-    const copyIds = (name: 'txKeys' | 'rewKey', start: number, end: number) => {
-      for (const id of rows[name].values.subarray(start, end)) out[name].push(this.#ids.idOf(id));
-    };
-    copyIds('txKeys', from.key, to.key);
+    this.#copyIds(rows.txKeys.values.subarray(from.key, to.key), out.txKeys);
     // The getter creates a view at each call, so it is called once per block instead of once per row.
     const [errs, counts] = [rows.txErr.values, rows.txInstructionCount.values];
     const [errors, rewardTypes] = [rows.insError.values, rows.rewType.values];
@@ -155,9 +152,14 @@ export class RowSource {
       for (; instruction < end; instruction++)
         out.insError.push(this.#codeOf(errors[instruction] as number, texts));
     }
-    copyIds('rewKey', from.reward, to.reward);
+    this.#copyIds(rows.rewKey.values.subarray(from.reward, to.reward), out.rewKey);
     for (let row = from.reward; row < to.reward; row++)
       out.rewType.push(this.#codeOf(rewardTypes[row] as number, texts));
+  }
+
+  #copyIds(values: Uint32Array, out: GroupRows['txKeys']): void {
+    const ids = this.#ids;
+    for (const id of values) out.push(ids.idOf(id));
   }
 
   #codeOf(code: number, texts: TextTable): number {

@@ -8,6 +8,7 @@
  * A draft has two parts, each with its own tables of keys and texts: the transactions that the kernel has read, and the other transactions
  * with the rewards. `appendDraft` puts the transactions of both in the order of the block.
  */
+import { copyBytes } from '../../base/copy-bytes.ts';
 import { elementAt } from '../../base/element-at.ts';
 import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import type { Block, BlockHeader } from '../../ledger/block.ts';
@@ -45,7 +46,7 @@ export function encodeDraft(
   new Uint32Array(bytes.buffer, bytes.byteOffset, sectionCount).set(lengths);
   let at = firstSectionAt;
   for (const { buffer, byteOffset, byteLength: length } of sections) {
-    bytes.set(new Uint8Array(buffer, byteOffset, length), at);
+    copyBytes(bytes, at, new Uint8Array(buffer, byteOffset, length));
     at += align(length);
   }
   return bytes;

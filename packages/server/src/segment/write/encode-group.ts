@@ -78,10 +78,11 @@ class GroupEncoder {
     const { pageTransactions } = this.#options;
     this.#counts = this.#reserve(pageTransactions * COUNTS_BYTES);
     const sections = SECTIONS.map((_, number) => this.#place(number));
+    const paged = sections.slice(0, pagedSectionCount);
     for (let first = 0; first < transactionCount; first += pageTransactions) {
       const count = Math.min(pageTransactions, transactionCount - first);
       this.#clearCounts(count);
-      for (const section of sections.slice(0, pagedSectionCount)) this.#encodePage(section, count);
+      for (const section of paged) this.#encodePage(section, count);
     }
     this.#clearCounts(1);
     this.#ints[this.#counts / 4 + DOMAINS.indexOf('reward')] = this.#rows.rewKey.length;

@@ -48,7 +48,8 @@ export class SegmentWriter {
   readonly #parts: Part[] = [];
   /** Built from the first row group, if more follow. */
   #dictionaries: SectionDictionaries = noDictionaries;
-  #rows: GroupRows = emptyGroupRows();
+  /** The rows of the open group. Their memory is used again for the next group. */
+  readonly #rows: GroupRows = emptyGroupRows();
   #texts = new TextTable(this.#rows);
   #groupFirstBlock = 0;
   #groupFirstTransaction = 0;
@@ -215,11 +216,11 @@ export class SegmentWriter {
       pageTable,
       sections,
     });
-    for (const id of rows.txKeys.values) if (id > this.#highestBefore) this.#highestBefore = id;
+    this.#highestBefore = highestOf(rows.txKeys.values, this.#highestBefore);
     this.#groupFirstBlock = this.blockCount;
     this.#groupFirstTransaction += rows.txIndex.length;
-    this.#rows = emptyGroupRows();
-    this.#texts = new TextTable(this.#rows);
+    for (const column of Object.values(rows)) column.clear();
+    this.#texts = new TextTable(rows);
   }
 
   #appendHeader(header: BlockHeader): void {
@@ -272,6 +273,13 @@ export class SegmentWriter {
     this.#offset += bytes.length;
     if (bytes.length > 0) this.#write(bytes);
   }
+}
+
+/** Returns the highest of the values, or `least` if none is higher. */
+function highestOf(values: Uint32Array, least: number): number {
+  let highest = least;
+  for (const value of values) if (value > highest) highest = value;
+  return highest;
 }
 
 function decodeHash(text: string): Uint8Array {
