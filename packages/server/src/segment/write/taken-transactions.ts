@@ -107,7 +107,7 @@ class TableIds implements IdMap {
   constructor(keys: Uint32Array, dictionary: DictionaryBuilder) {
     this.#keys = keys;
     this.#dictionary = dictionary;
-    this.#known = new Uint32Array(keys.length / 8);
+    this.#known = dictionary.findAll(keys);
   }
 
   idOf(number: number): number {
