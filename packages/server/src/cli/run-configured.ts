@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { type ConfigChoice, loadConfig } from '../app/config/load-config.ts';
 import { type Describe, runServe } from '../app/serve.ts';
 import { systemClock } from '../base/clock.ts';
-import { limitHeapGrowth } from '../base/limit-heap-growth.ts';
+import { limitHeapGrowth } from '../base/memory/limit-heap-growth.ts';
 import type { CommandContext } from './context.ts';
 import { readVersion } from './read-version.ts';
 import { reloadSignal } from './reload-signal.ts';

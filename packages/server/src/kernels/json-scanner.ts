@@ -1,4 +1,4 @@
-import { copyBytes } from '../base/copy-bytes.ts';
+import { copyBytes } from '../base/memory/copy-bytes.ts';
 import {
   SCAN_AHEAD_BYTES,
   SCAN_DELETE,

@@ -107,7 +107,7 @@ export class IndexBuilder {
     if (position === undefined) return;
     const id = keys[start + position] as number;
     this.#mintCounts = growTo(this.#mintCounts, id + 1);
-    this.#mintCounts[id] = (this.#mintCounts[id] as number) + 1;
+    this.#mintCounts[id] = (this.#mintCounts[id] ?? 0) + 1;
   }
 }
 

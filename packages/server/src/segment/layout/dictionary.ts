@@ -44,9 +44,9 @@ export class DictionaryBuilder {
     const keys = this.#keys;
     const found = new Uint32Array(words.length / 8);
     for (let i = 0; i < found.length; i++) found[i] = hashWords(words, i * 8) & (slots.length - 1);
-    for (let i = 0; i < found.length; i++) found[i] = (slots[found[i] as number] as number) + 1;
+    for (let i = 0; i < found.length; i++) found[i] = (slots[found[i] ?? 0] ?? 0) + 1;
     for (let i = 0; i < found.length; i++) {
-      const id = (found[i] as number) - 1;
+      const id = (found[i] ?? 0) - 1;
       if (id >= 0 && !sameWords(keys, id * 8, words, i * 8)) found[i] = 0;
     }
     return found;
@@ -65,7 +65,7 @@ export class DictionaryBuilder {
       this.#keys = keys;
     }
     // A loop is faster than `set`, which needs a view of the words.
-    for (let i = 0; i < 8; i++) this.#keys[id * 8 + i] = words[at + i] as number;
+    for (let i = 0; i < 8; i++) this.#keys[id * 8 + i] = words[at + i] ?? 0;
     this.#slots[slot] = id;
     if (this.count * 2 > this.#slots.length) this.#rehash();
     return id;

@@ -1,5 +1,5 @@
-import { discard } from '../../base/discard.ts';
 import { elementAt } from '../../base/element-at.ts';
+import { discard } from '../../base/memory/discard.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { type BlockHash, toSlot, trustedBlockHash } from '../../ledger/primitives.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';

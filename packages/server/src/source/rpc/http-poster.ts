@@ -1,6 +1,6 @@
 /** Sends POST requests to one server. Failures are returned as refusals, not thrown. */
 import { type Dispatcher, Pool } from 'undici';
-import { discard } from '../../base/discard.ts';
+import { discard } from '../../base/memory/discard.ts';
 import { systemErrorCode } from '../../base/system-error-code.ts';
 import { type Answer, refusal, refusalOfStatus } from '../refusal.ts';
 import { findResult, resultMarginBytes } from './find-result.ts';

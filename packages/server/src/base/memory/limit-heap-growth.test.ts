@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { workerUrl } from './worker-url.ts';
+import { workerUrl } from '../worker-url.ts';
 
 /**
  * Holds about 30 MB of objects, replaces them gradually, and prints the peak heap size in megabytes. It forces a first
