@@ -26,8 +26,8 @@ type Phase = (typeof phases)[number];
 const roundCount = Number(process.env['WRITER_ROUNDS'] ?? 2);
 const blockCount = Number(process.env['WRITER_BLOCKS'] ?? 40);
 /**
- * A cost for each of three readers would multiply a count. Commits that share a message change it less: the bytes from NATS, about 130 a
- * block, varied from 100 to 156.
+ * The limit of a count with three readers, relative to the count without readers. If each reader caused as many messages as the writer itself,
+ * it would be 4. Counts also vary without readers, because several commits may share a message: 100 to 156 bytes from NATS a block.
  */
 const shareMax = 2;
 const startSlot = 100;

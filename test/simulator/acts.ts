@@ -86,7 +86,7 @@ export function listActs(records: TransactionRecords): Act[] {
   });
 }
 
-/** Returns by how much a transaction changed the token balance of an account, or undefined if it has no token balance of the account. */
+/** Returns by how much a transaction changed the token balance of an account, or undefined if the transaction does not list its balance. */
 export function changeOf(held: readonly TokenBalance[], account: string): bigint | undefined {
   const row = held.find((one) => one.account === account);
   return row && (row.postAmount ?? 0n) - (row.preAmount ?? 0n);

@@ -46,8 +46,8 @@ export class TokenIndexer {
   }
 
   /**
-   * Indexes the next block. Returns a text for each value that contradicts an earlier block, and for each instruction that contradicts the
-   * token balances.
+   * Indexes the next block. Returns a description of each value that contradicts an earlier block, and of each instruction that contradicts
+   * the token balances of its transaction.
    */
   apply(transactions: readonly TransactionRecords[]): string[] {
     this.#touched.clear();

@@ -73,7 +73,7 @@ interface LimitsInForce {
 /** The share of the cache that holds answers. The rest holds what the engine's threads need to find records. */
 const answerCacheShare = 1 / 4;
 
-/** Datasets are served after this time even if a thread repeatedly fails to start, because sources must be followed anyway. */
+/** Datasets are served after this time even if a thread repeatedly fails to start, because the service must follow its sources in any case. */
 const threadStartMsMax = 5_000;
 
 /** How long readiness waits for a dataset without blocks. If its sources work, it has one by then. */

@@ -24,7 +24,7 @@ export interface EngineEvaluatorModules {
  * segment yields.
  */
 const firstRunSlotCount = 4;
-/** The number of segments in the second run: it relies on the few blocks of the first one, so a wrong estimate must not last. */
+/** The number of segments in the second run. It is small, because the run is planned from the few blocks of the first one, which may mislead. */
 const secondRunCountMax = 2;
 /**
  * The number of sealed segments in later runs. Between runs the threads wait until the reader has consumed the previous one; within a run
@@ -51,7 +51,7 @@ interface RunPlan {
   readonly release: () => void;
 }
 
-/** What is known from the runs of a stream that have ended. */
+/** Statistics of the finished runs of a stream. */
 interface DoneRuns {
   count: number;
   /** How many bytes of text the last run wrote for each of its slots, on average. */
@@ -108,7 +108,7 @@ export class EngineEvaluator implements BlockEvaluator {
       .filter((segment) => segment.first.number <= last);
     const [segment] = sealed;
     if (segment !== undefined) {
-      // Queries that select little text evaluate a segment always in the same thread, so that only this thread opens it.
+      // If a query selects little text, each segment is always evaluated by the same thread, so that only this thread opens it.
       const alone = { unit: 'segment', turn: from } as const;
       const slotCount = segment.last.number - segment.first.number + 1;
       if (done.count === 0) return this.#planFirst(segment, first, alone);

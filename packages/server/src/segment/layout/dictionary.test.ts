@@ -26,11 +26,11 @@ test('behavior: a lookup of many keys finds most of them, and never another key'
   const known = randomKeys(3_000, random);
   for (let id = 0; id < 3_000; id++) dictionary.idOfWords(known, id * wordCount);
   const found = dictionary.findAll(known);
-  // A key that shares its slot with another one is not found.
+  // A key whose slot has another key is not found: its code is 0.
   const wrong = [...found].filter((code, id) => code !== 0 && code !== id + 1);
   expect(wrong).toEqual([]);
   expect(found.filter((code) => code > 0).length).toBeGreaterThan(2_000);
-  // A third of the slots is in use, so unknown keys often meet a known one.
+  // A third of the slots are in use, so many unknown keys have the slot of a known one.
   expect([...new Set(dictionary.findAll(randomKeys(1_000, random)))]).toEqual([0]);
   expect(dictionary.count).toBe(3_000);
 });

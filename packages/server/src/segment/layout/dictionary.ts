@@ -36,8 +36,8 @@ export class DictionaryBuilder {
   }
 
   /**
-   * Looks up all keys of a table at once, eight words each. Returns for each its id plus one, or 0 if it has no id yet or is hard to find.
-   * The reads of one loop do not depend on each other, so the processor waits for several at a time: most of them miss its caches.
+   * Looks up all keys of a table, eight words each. Returns the id of each plus one, or 0 if it has no id yet or another key is in its slot.
+   * Most reads miss the processor's caches. The reads of one loop are independent, so the processor waits for several at the same time.
    */
   findAll(words: Uint32Array): Uint32Array {
     const slots = this.#slots;

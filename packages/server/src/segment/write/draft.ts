@@ -8,7 +8,6 @@
  * A draft has two parts, each with its own tables of keys and texts: the transactions that the kernel has read, and the other transactions
  * with the rewards. `appendDraft` puts the transactions of both in the order of the block.
  */
-
 import { elementAt } from '../../base/element-at.ts';
 import { copyBytes } from '../../base/memory/copy-bytes.ts';
 import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';

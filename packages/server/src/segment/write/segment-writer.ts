@@ -49,7 +49,7 @@ export class SegmentWriter {
   /** Built from the first row group, if more follow. */
   #dictionaries: SectionDictionaries = noDictionaries;
   /** The rows of the open group. Their memory is used again for the next group. */
-  readonly #rows: GroupRows = emptyGroupRows();
+  #rows: GroupRows = emptyGroupRows();
   #texts = new TextTable(this.#rows);
   #groupFirstBlock = 0;
   #groupFirstTransaction = 0;
@@ -219,8 +219,10 @@ export class SegmentWriter {
     this.#highestBefore = highestOf(rows.txKeys.values, this.#highestBefore);
     this.#groupFirstBlock = this.blockCount;
     this.#groupFirstTransaction += rows.txIndex.length;
-    for (const column of Object.values(rows)) column.clear();
-    this.#texts = new TextTable(rows);
+    // The indexes need memory after the last group, so that of its rows is not kept.
+    if (isLast) this.#rows = emptyGroupRows();
+    else for (const column of Object.values(rows)) column.clear();
+    this.#texts = new TextTable(this.#rows);
   }
 
   #appendHeader(header: BlockHeader): void {
