@@ -155,6 +155,16 @@ test('behavior: a leader that has lost its followers does not report a newest me
       () => false,
     ),
   );
+  // The leases have a leader of their own, which the servers may still be electing.
+  await waitUntil('a lease is granted again', () =>
+    feed.acquireLease('any', never).then(
+      async (lease) => {
+        await lease?.release();
+        return lease !== undefined;
+      },
+      () => false,
+    ),
+  );
 });
 
 test('behavior: the process that takes the lease applies limits that were configured later', async () => {

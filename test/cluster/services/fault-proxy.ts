@@ -60,6 +60,14 @@ class ConcurrencyMeter {
   }
 }
 
+/** Changes one byte in each KiB, so that no reader of a part of the body can miss all of them. */
+function damage(body: Buffer, random: () => number): void {
+  for (let start = 0; start < body.length; start += 1_024) {
+    const at = start + Math.floor(random() * Math.min(1_024, body.length - start));
+    body.writeUInt8(body.readUInt8(at) ^ 0x5a, at);
+  }
+}
+
 export async function startFaultProxy(targetPort: number, seed = 1): Promise<FaultProxy> {
   let state = seed;
   const random = () => {
@@ -105,10 +113,7 @@ export async function startFaultProxy(targetPort: number, seed = 1): Promise<Fau
               outgoing.write(body.subarray(0, body.length >> 1));
               return void setTimeout(() => outgoing.destroy(), 10);
             }
-            if (fault === 'wrong' && incoming.method === 'GET' && body.length > 0) {
-              const at = Math.floor(random() * body.length);
-              body[at] = (body[at] as number) ^ 0x5a;
-            }
+            if (fault === 'wrong' && incoming.method === 'GET') damage(body, random);
             return void outgoing.end(body);
           };
           const delayMs = proxy.delayMs + (fault === 'slow' ? slowMs : 0);
