@@ -78,8 +78,12 @@ export class SourceFollower {
 
   /** Runs one round. Returns true if it stored something, so that the next round should follow at once. */
   async step(signal: AbortSignal): Promise<boolean> {
-    const { source, lead, feeder } = this.#modules;
-    if (!lead.isHeldBy(source)) return this.#witness(signal);
+    const { source, lead } = this.#modules;
+    return lead.isHeldBy(source) ? this.#lead(signal) : this.#witness(signal);
+  }
+
+  #lead(signal: AbortSignal): Promise<boolean> {
+    const { source, feeder } = this.#modules;
     if (canStream(source.remote)) return this.#followStream(source.remote, signal);
     const behind = source.finalizedSlot - headSlot(feeder.pending);
     return behind > historySlotsMin ? this.#catchUp(signal) : this.#followHead(signal);
@@ -164,8 +168,10 @@ export class SourceFollower {
       return isLate ? false : this.#branches.resolve(answer.value, signal);
     }
     if (this.#leaderLate?.slot !== slot) this.#leaderLate = { slot, sinceMs: clock.nowMs() };
-    if (clock.nowMs() - this.#leaderLate.sinceMs >= leaderGraceMs) lead.take(source);
-    return false;
+    if (clock.nowMs() - this.#leaderLate.sinceMs < leaderGraceMs) return false;
+    lead.take(source);
+    // At once: if it waited for its next round, other witnesses would take the lead before, each from the other, and no one would deliver.
+    return this.#lead(signal);
   }
 
   #nextSlot(): Slot {
