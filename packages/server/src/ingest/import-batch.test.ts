@@ -24,9 +24,12 @@ interface Setting {
   readonly fullAt?: number;
   readonly byteLength?: number;
   readonly appendError?: Error;
+  /** Called before a segment is stored, which waits for the result. */
+  readonly beforeStore?: (first: number) => Promise<void>;
 }
 
-function start({ snapshot = emptySnapshot, fullAt, byteLength = 1, appendError }: Setting = {}) {
+function start(setting: Setting = {}) {
+  const { snapshot = emptySnapshot, fullAt, byteLength = 1, appendError, beforeStore } = setting;
   const state = { snapshot };
   const segments: number[][] = [];
   const released: string[] = [];
@@ -39,6 +42,7 @@ function start({ snapshot = emptySnapshot, fullAt, byteLength = 1, appendError }
     readHeaders: async () => headers,
     commit: async (changes: readonly ChainChange[]) => apply(changes),
     appendSealed: async (_bytes: Uint8Array, all: readonly BlockHeader[]) => {
+      await beforeStore?.(all[0]?.number as number);
       segments.push(all.map(({ number }) => number));
       const run = all.map((header) => ({ header, payload: header.number as number }));
       apply([
@@ -145,6 +149,18 @@ test('limit: a segment has at most 1,024 blocks', async () => {
   expect(segments.map(({ length }) => length)).toEqual([1_024, 1]);
 });
 
+test('error: a segment that cannot be stored ends the import, and no later block is stored', async () => {
+  const error = new CodedError('storage-full', { path: 'x' });
+  const { modules, segments, state } = start({
+    fullAt: 2,
+    beforeStore: async (first) => {
+      if (first === 8) throw error;
+    },
+  });
+  await expect(importBlocks(read(all()), modules, signal)).rejects.toBe(error);
+  expect([segments, state.snapshot.head?.number]).toEqual([[[5, 6]], 6]);
+});
+
 /** A dataset with the first blocks sealed. */
 async function withFirst(count: number): Promise<ChainSnapshot> {
   const { modules, state } = start();
@@ -200,11 +216,7 @@ test('behavior: above hot blocks, blocks are added as hot blocks, in one commit'
   ]);
   const { modules, segments, state } = start({ snapshot: first });
   const above = makeHeaders('z', [1, 2], zero);
-  const prepare: ImportModules['prepare'] = async (slot) => {
-    const header = above.find(({ number }) => number === slot) as BlockHeader;
-    const block = { header, ...rows, rewards: [] };
-    return { header, bytes: encodeDraft(block, undefined, allocate), counts: newCounts() };
-  };
+  const prepare = prepareOf(above);
   const version = state.snapshot.version;
   const lines = read(above.map((header) => lineOf(header)));
   expect(await importBlocks(lines, { ...modules, prepare }, signal)).toEqual({
@@ -214,6 +226,36 @@ test('behavior: above hot blocks, blocks are added as hot blocks, in one commit'
   expect([segments, state.snapshot.version]).toEqual([[], version + 1]);
   expect(state.snapshot).toMatchObject({ head: { number: 2 }, finalized: { number: 2 } });
 });
+
+test('behavior: blocks collected above hot blocks stay together if those are sealed meanwhile', async () => {
+  const first = applyChanges(emptySnapshot, [
+    { kind: 'create', anchor: null },
+    { kind: 'extend', blocks: [{ header: zero, payload: 0 }] },
+    { kind: 'finalize', block: refOf(zero) },
+  ]);
+  const { modules, segments, state } = start({ snapshot: first });
+  const above = makeHeaders('z', [1, 2], zero);
+  const prepare = prepareOf(above);
+  const onBlock = () => {
+    if (state.snapshot.hot.length === 0) return;
+    const segment = sealRun([{ header: zero }]);
+    state.snapshot = applyChanges(state.snapshot, [{ kind: 'seal', segments: [segment] }]);
+  };
+  const lines = read(above.map((header) => lineOf(header)));
+  await importBlocks(lines, { ...modules, prepare, onBlock }, signal);
+  expect(segments).toEqual([]);
+  expect(state.snapshot.hot.map(({ header }) => header.number)).toEqual([1, 2]);
+  expect(state.snapshot).toMatchObject({ head: { number: 2 }, finalized: { number: 2 } });
+});
+
+/** Returns drafts of these blocks without records. */
+function prepareOf(blocks: readonly BlockHeader[]): ImportModules['prepare'] {
+  return async (slot) => {
+    const header = blocks.find(({ number }) => number === slot) as BlockHeader;
+    const block = { header, ...rows, rewards: [] };
+    return { header, bytes: encodeDraft(block, undefined, allocate), counts: newCounts() };
+  };
+}
 
 const [zero] = makeHeaders('z', [0]) as [BlockHeader];
 const rows = { transactions: [], instructions: [], logs: [], balances: [], tokenBalances: [] };

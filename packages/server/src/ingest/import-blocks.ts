@@ -109,8 +109,8 @@ async function findStored(dataset: Dataset, slot: Slot): Promise<BlockRef | unde
 class ImportBatch {
   readonly #modules: ImportModules;
   #headers: BlockHeader[] = [];
-  /** Blocks that cannot go into a segment yet. */
-  #hot: NewBlock[] = [];
+  /** The collected blocks, if they have to become hot blocks. Undefined if they go into a segment. */
+  #hot: NewBlock[] | undefined;
   #hotBytes = 0;
   #importedCount = 0;
   #knownCount = 0;
@@ -159,9 +159,10 @@ class ImportBatch {
   /** Returns whether the collected blocks should be stored before more are added. */
   async #append(header: BlockHeader, prepared: PreparedBlock): Promise<boolean> {
     const { dataset, merger } = this.#modules;
+    // A segment cannot be appended above hot blocks. Blocks collected for them stay hot, even if the others are sealed meanwhile.
+    if (this.#headers.length === 0 && dataset.snapshot().hot.length > 0) this.#hot = [];
     this.#headers.push(header);
-    if (dataset.snapshot().hot.length > 0) {
-      // A segment cannot be appended above hot blocks until those are sealed.
+    if (this.#hot !== undefined) {
       const bytes = buildDraft(prepared.bytes, header);
       this.#hot.push({ header, bytes });
       this.#hotBytes += bytes.byteLength;
@@ -183,10 +184,10 @@ class ImportBatch {
     const last = headers.at(-1);
     if (last === undefined) return;
     this.#headers = [];
-    this.#hot = [];
+    this.#hot = undefined;
     this.#hotBytes = 0;
     const { dataset, merger } = this.#modules;
-    if (hot.length > 0) {
+    if (hot !== undefined) {
       const block = { number: last.number, hash: last.hash };
       await dataset.commit([
         { kind: 'extend', blocks: hot },
