@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { type ConfigChoice, loadConfig } from '../app/config/load-config.ts';
 import { type Describe, runServe } from '../app/serve.ts';
 import { systemClock } from '../base/clock.ts';
+import { delayOptimization } from '../base/delay-optimization.ts';
 import { limitHeapGrowth } from '../base/memory/limit-heap-growth.ts';
 import type { CommandContext } from './context.ts';
 import { readVersion } from './read-version.ts';
@@ -15,6 +16,7 @@ export async function runConfigured(
   context: CommandContext,
 ): Promise<void> {
   limitHeapGrowth();
+  delayOptimization();
   const reread = () => loadConfig(choice, process.env);
   const loaded = reread();
   // Without a file to reload, SIGHUP ends the process, as when its terminal is closed.
