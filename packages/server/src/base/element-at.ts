@@ -2,12 +2,14 @@ import { assert } from './assert.ts';
 
 /** An array or a typed array. */
 interface Indexed<Value> {
-  at(index: number): Value | undefined;
+  readonly length: number;
+  readonly [index: number]: Value;
 }
 
 /** Returns the element at an index, which must exist. A negative index counts from the end. */
 export function elementAt<Value>(list: Indexed<Value>, index: number): Value {
-  const value = list.at(index);
+  // Not `at`: looking up that method on lists of many types takes longer than the access itself.
+  const value = list[index < 0 ? list.length + index : index];
   assert(value !== undefined, 'the list has an element at the index');
   return value;
 }

@@ -35,39 +35,32 @@ export class EngineKernel {
   readonly #sizes = new Map<number, number>();
   #end = FREE_MEMORY_START;
   allocatedBytes = 0;
-  #bytes = new Uint8Array(0);
-  #ints = new Uint32Array(0);
+  #bytes: Uint8Array;
+  #ints: Uint32Array;
 
   constructor() {
     this.#kernel = loadKernel<EngineExports>('engine', growthBytes);
     this.exports = this.#kernel.exports;
+    this.#bytes = new Uint8Array(this.#kernel.memory.buffer);
+    this.#ints = new Uint32Array(this.#kernel.memory.buffer);
     this.positionScratch = this.allocate(positionBytes);
     this.exports.base58Initialize(this.allocate(this.exports.BASE58_TABLE_BYTES.value));
     this.exports.setDataTexts(this.#allocateZeroed(this.exports.DATA_TEXTS_BYTES.value));
   }
 
-  /** A view is valid until the next allocation, which may replace the buffer. */
+  /** The whole memory. A view is valid until the next allocation, which may replace the buffer. */
   get bytes(): Uint8Array {
-    this.#renewViews();
     return this.#bytes;
   }
 
   get ints(): Uint32Array {
-    this.#renewViews();
     return this.#ints;
-  }
-
-  #renewViews(): void {
-    const { buffer } = this.#kernel.memory;
-    if (this.#bytes.buffer === buffer) return;
-    this.#bytes = new Uint8Array(buffer);
-    this.#ints = new Uint32Array(buffer);
   }
 
   allocate(byteCount: number): number {
     const size = Math.ceil((byteCount + slackBytes) / grainBytes) * grainBytes;
-    const index = this.#free.findIndex((extent) => extent.end - extent.start >= size);
-    const start = index < 0 ? this.#extend(size) : this.#take(index, size);
+    const index = this.#firstFit(size);
+    const start = index === this.#free.length ? this.#extend(size) : this.#take(index, size);
     this.#sizes.set(start, size);
     this.allocatedBytes += size;
     return start;
@@ -98,6 +91,16 @@ export class EngineKernel {
     else this.#free.splice(next, 0, { start, end });
   }
 
+  /** Returns the index of the first free extent that is large enough, or the number of free extents if none is. */
+  #firstFit(size: number): number {
+    let index = 0;
+    for (const { start, end } of this.#free) {
+      if (end - start >= size) break;
+      index++;
+    }
+    return index;
+  }
+
   #firstAfter(start: number): number {
     let low = 0;
     let high = this.#free.length;
@@ -117,12 +120,17 @@ export class EngineKernel {
     return start;
   }
 
+  #grow(): void {
+    const { memory } = this.#kernel;
+    ensureMemory(memory, Math.ceil(this.#end / growthBytes) * growthBytes);
+    this.#bytes = new Uint8Array(memory.buffer);
+    this.#ints = new Uint32Array(memory.buffer);
+  }
+
   #extend(size: number): number {
     const start = this.#end;
     this.#end += size;
-    const memory = this.#kernel.memory;
-    if (this.#end > memory.buffer.byteLength)
-      ensureMemory(memory, Math.ceil(this.#end / growthBytes) * growthBytes);
+    if (this.#end > this.#bytes.length) this.#grow();
     return start;
   }
 }

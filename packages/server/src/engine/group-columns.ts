@@ -83,18 +83,9 @@ export class GroupColumns {
 
   /** Restricts later reads to pages with a marked transaction. The rows of other pages are zeros. */
   narrow(marks: number): void {
-    const { bytes } = this.kernel;
-    this.#wanted = this.pages.map(({ group, pages, firstPlace, transactionCount }) => {
-      const wanted = new Uint8Array(pages.length);
-      const start = marks + firstPlace;
-      for (let page = 0; page < wanted.length; page++) {
-        const first = start + page * group.pageTransactions;
-        const end = Math.min(first + group.pageTransactions, start + transactionCount);
-        for (let at = first; at < end; at++)
-          wanted[page] = (wanted[page] as number) | (bytes[at] as number);
-      }
-      return wanted.every((mark) => mark !== 0) ? undefined : wanted;
-    });
+    const wanted: (Uint8Array | undefined)[] = [];
+    for (const pages of this.pages) wanted.push(markedPages(pages, this.kernel.bytes, marks));
+    this.#wanted = wanted;
   }
 
   /**
@@ -122,7 +113,7 @@ export class GroupColumns {
     segment.bytes.expect(
       sparse.flatMap(([part, section]) => {
         const { offset } = sectionOf(this.#groupOf(part), section);
-        const spans = this.#spansOf(part, section, this.#pageStarts(part, section).starts);
+        const spans = this.#spansOf(part, section, this.#pageStarts(part, section));
         return spans.map(({ start, end }) => this.#chunks(offset + start, end - start));
       }),
     );
@@ -180,11 +171,13 @@ export class GroupColumns {
     const stride = COUNTS_BYTES / 4;
     const { ints } = this.kernel;
     const whole = at / 4 + this.transactionCount * stride;
-    for (let own = at / 4; own < whole; own += stride) ints[own] = 1;
-    this.pages.forEach(({ group }, i) => {
-      for (const number of [rewardDomain, textDomain])
-        ints[whole + i * stride + number] = elementAt(group.totals, number);
-    });
+    for (let row = at / 4; row < whole; row += stride) ints[row] = 1;
+    let own = whole;
+    for (const { group } of this.pages) {
+      ints[own + rewardDomain] = elementAt(group.totals, rewardDomain);
+      ints[own + textDomain] = elementAt(group.totals, textDomain);
+      own += stride;
+    }
     return at;
   }
 
@@ -209,41 +202,46 @@ export class GroupColumns {
     const placed = this.#placeColumns(section, columns);
     const descriptors = scratch.reserve(columns.length * DESCRIPTOR_BYTES);
     writeDescriptors(kernel.ints, descriptors, placed);
-    const rawBytesMax = Math.max(
-      ...this.pages.map(({ group }) => sectionOf(group, section).rawBytesMax),
-    );
+    let rawBytesMax = 0;
+    for (const { group } of this.pages)
+      rawBytesMax = Math.max(rawBytesMax, sectionOf(group, section).rawBytesMax);
     const dictionary = isPacked
       ? this.open.sectionWindow(section, rawBytesMax)
       : { window: 0, length: 0 };
-    const codes = columns.flatMap((column, i) => (isTextCode(column) ? [i] : []));
+    const codes = textCodesOf(columns);
     for (let part = 0; part < this.pages.length; part++)
       this.#decodePart(part, section, { descriptors, columns, codes, dictionary });
     this.#loaded.add(section);
     this.meter.bytesInflated += kernel.exports.takeDecodedBytes();
-    placed.forEach(({ column, values }, i) => {
+    for (const [i, { column, values }] of placed.entries()) {
       const name = columnNamed(column.id);
       const count = readCount(kernel.ints, descriptors, i);
       if (name !== undefined)
         this.#stored.set(name, { at: values, width: valueBytes(column), count });
-    });
+    }
   }
 
   /** Reserves memory for the values of a section. */
   #placeColumns(section: number, columns: readonly StoredColumn[]): PlacedColumn[] {
     const known = this.#rowCounts().slice();
-    return columns.map((column) => {
+    const placed: PlacedColumn[] = [];
+    for (const column of columns) {
       const capacity = elementAt(known, column.domain) || this.#rowsMax(section, column.domain);
-      return { column, capacity, values: this.scratch.reserve(capacity * valueBytes(column)) };
-    });
+      const values = this.scratch.reserve(capacity * valueBytes(column));
+      placed.push({ column, capacity, values });
+    }
+    return placed;
   }
 
   /** No page has more rows than it has bytes, and all pages of a group have no more rows than the group. */
   #rowsMax(section: number, domain: number): number {
-    return this.pages.reduce((sum, { group, pages }) => {
+    let sum = 0;
+    for (const { group, pages } of this.pages) {
       const pageCount = section < pagedSectionCount ? pages.length : 1;
       const { rawBytesMax } = sectionOf(group, section);
-      return sum + Math.min(elementAt(group.totals, domain), pageCount * rawBytesMax);
-    }, 0);
+      sum += Math.min(elementAt(group.totals, domain), pageCount * rawBytesMax);
+    }
+    return sum;
   }
 
   /** Decodes the pages of one row group behind those of the groups before it. */
@@ -257,7 +255,8 @@ export class GroupColumns {
     const isWhole = section >= pagedSectionCount;
     const counts = isWhole ? this.transactionCount + part : firstPlace;
     const table = this.#readPages(part, section);
-    const before = codes.map((i) => readCount(kernel.ints, descriptors, i));
+    const before: number[] = [];
+    for (const column of codes) before.push(readCount(kernel.ints, descriptors, column));
     beginGroup(kernel.ints, descriptors, columns, group.highestBefore);
     const failed = kernel.exports.decodePages(
       descriptors,
@@ -274,9 +273,8 @@ export class GroupColumns {
       const page = isWhole ? 0 : elementAt(pages, failed);
       throw damaged(pageName(number, section, page), 'it does not decode');
     }
-    codes.forEach((column, i) => {
+    for (const [i, column] of codes.entries())
       this.#moveTextCodes(part, descriptors + column * DESCRIPTOR_BYTES, elementAt(before, i));
-    });
   }
 
   /**
@@ -284,8 +282,8 @@ export class GroupColumns {
    * first row of the group.
    */
   #moveTextCodes(part: number, descriptor: number, first: number): void {
-    const earlier = this.pages.slice(0, part);
-    const by = earlier.reduce((sum, { group }) => sum + elementAt(group.totals, textDomain), 0);
+    let by = 0;
+    for (let i = 0; i < part; i++) by += elementAt(this.#groupOf(i).totals, textDomain);
     const { ints, exports } = this.kernel;
     const values = ints[(descriptor + DESCRIPTOR_VALUES) / 4] as number;
     const count = ints[(descriptor + DESCRIPTOR_COUNT) / 4] as number;
@@ -303,8 +301,8 @@ export class GroupColumns {
     const table = scratch.reserveZeroed(pages.length * 8);
     if (pages.length === 0) return table;
     const name = `group ${number}.${SECTIONS[section]}`;
-    const { starts, at: startsAt } = this.#pageStarts(part, section);
-    const spans = this.#spansOf(part, section, starts);
+    const startsAt = this.#pageStarts(part, section);
+    const spans = this.#spansOf(part, section, startsAt);
     for (const { from, to, start, end } of spans) {
       const chunks = open.reader.chunksOf(place.offset + start, end - start);
       const target = scratch.reserve(chunks.length);
@@ -324,25 +322,24 @@ export class GroupColumns {
   }
 
   /** Returns the wanted pages of a section in one group as spans. The pages of a span are read together. */
-  #spansOf(part: number, section: number, starts: Uint32Array): readonly Span[] {
+  #spansOf(part: number, section: number, startsAt: number): readonly Span[] {
     const { pages } = this.pages[part] as PageSet;
     const wanted = section >= pagedSectionCount ? undefined : this.#wanted[part];
-    return spansOf(pagesIn(section, pages), wanted, starts);
+    return spansOf(pagesIn(section, pages), wanted, this.kernel.ints, startsAt / 4);
   }
 
-  /** Returns the start offset of each page of a section and the end of the last one, as a copy and as an address in the kernel's memory. */
-  #pageStarts(part: number, section: number): { starts: Uint32Array; at: number } {
+  /** Returns the address of the start offset of each page of a section, and the end of the last one. */
+  #pageStarts(part: number, section: number): number {
     const { number, group } = elementAt(this.pages, part);
     this.#startsAt[part] ??= this.#readPageTable(number, group);
     const pageCount = pageCountOf(group);
     const paged = Math.min(section, pagedSectionCount);
     const skipped = paged * (pageCount + 1) + (section - paged) * 2;
-    const count = section < pagedSectionCount ? pageCount + 1 : 2;
+    const lastAt = section < pagedSectionCount ? pageCount : 1;
     const at = this.#startsAt[part] + skipped * 4;
-    const starts = this.kernel.ints.slice(at / 4, at / 4 + count);
-    if (starts.at(-1) !== group.sections[section]?.storedLength)
+    if (this.kernel.ints[at / 4 + lastAt] !== group.sections[section]?.storedLength)
       throw damaged(`group ${number}.pages`, 'the lengths of the pages do not add up');
-    return { starts, at };
+    return at;
   }
 
   #readPageTable(number: number, group: GroupEntry): number {
@@ -385,6 +382,29 @@ function pagesIn(section: number, pages: Uint32Array): Uint32Array {
   return section >= pagedSectionCount ? wholePage : pages;
 }
 
+/** Returns for each page whether it has a marked transaction: 0 if it has none. Returns undefined if every page has one. */
+function markedPages(
+  { group, pages, firstPlace, transactionCount }: PageSet,
+  bytes: Uint8Array,
+  marks: number,
+): Uint8Array | undefined {
+  const marked = new Uint8Array(pages.length);
+  const start = marks + firstPlace;
+  for (let page = 0; page < marked.length; page++) {
+    const first = start + page * group.pageTransactions;
+    const end = Math.min(first + group.pageTransactions, start + transactionCount);
+    for (let at = first; at < end; at++)
+      marked[page] = (marked[page] as number) | (bytes[at] as number);
+  }
+  return marked.includes(0) ? marked : undefined;
+}
+
+function textCodesOf(columns: readonly StoredColumn[]): number[] {
+  const codes: number[] = [];
+  for (const [i, column] of columns.entries()) if (isTextCode(column)) codes.push(i);
+  return codes;
+}
+
 function isTextCode({ id }: StoredColumn): boolean {
   const name = columnNamed(id);
   return name !== undefined && shapeOf(name).isTextCode === true;
@@ -407,18 +427,20 @@ interface Span {
   readonly end: number;
 }
 
+/** `ints` has the start of each page from `starts` on. */
 function spansOf(
   pages: Uint32Array,
   wanted: Uint8Array | undefined,
-  starts: Uint32Array,
+  ints: Uint32Array,
+  starts: number,
 ): readonly Span[] {
   const spans: Span[] = [];
   let open: { from: number; to: number; start: number; end: number } | undefined;
   for (let i = 0; i < pages.length; i++) {
     if (wanted !== undefined && wanted[i] === 0) continue;
     const page = pages[i] as number;
-    const start = starts[page] as number;
-    const end = starts[page + 1] as number;
+    const start = ints[starts + page] as number;
+    const end = ints[starts + page + 1] as number;
     if (open !== undefined && start - open.end <= gapBytesMax) {
       open.to = i + 1;
       open.end = end;

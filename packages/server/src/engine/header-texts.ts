@@ -25,7 +25,13 @@ export function buildHeaderTexts(
   for (let block = 0; block < segment.blockCount; block++) {
     // All of it is ASCII, so characters are bytes.
     starts[block] = text.length;
-    text += `{${fields.map((name) => `"${name}":${headerValue(segment, block, name)}`).join()}}`;
+    text += '{';
+    let comma = '';
+    for (const name of fields) {
+      text += `${comma}"${name}":${headerValue(segment, block, name)}`;
+      comma = ',';
+    }
+    text += '}';
   }
   starts[segment.blockCount] = text.length;
   return { bytes: encoder.encode(text), starts };

@@ -96,9 +96,8 @@ function starts(g: ColumnSource, name: ColumnName): LoadedColumn {
 
 /** Returns the starts of ranges whose lengths are the sums of several columns. */
 function startsOfSums(g: ColumnSource, names: readonly ColumnName[], count: number): LoadedColumn {
-  const columns = names.map((name) => g.stored(name).at);
   const at = g.scratch.reserveZeroed((count + 1) * 4);
-  for (const column of columns) g.kernel.exports.addColumn(column, count, at);
+  for (const name of names) g.kernel.exports.addColumn(g.stored(name).at, count, at);
   g.kernel.exports.startsOf(at, count, at);
   return { at, width: 4, count };
 }

@@ -33,15 +33,14 @@ export class PageSet {
     const count = wanted.length;
     const ranks = new Uint32Array(count + 1);
     let rank = 0;
-    wanted.forEach((mark, page) => {
+    let page = 0;
+    for (const mark of wanted) {
       rank += mark;
-      ranks[page + 1] = rank;
-    });
+      ranks[++page] = rank;
+    }
     const pages = new Uint32Array(rank);
     let place = 0;
-    wanted.forEach((mark, page) => {
-      if (mark === 1) pages[place++] = page;
-    });
+    for (page = 0; page < count; page++) if (wanted[page] === 1) pages[place++] = page;
     this.number = number;
     this.group = group;
     this.pages = pages;

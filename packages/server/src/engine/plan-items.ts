@@ -126,8 +126,12 @@ type FilterValue = AddressList | readonly Hex[] | readonly LogKind[] | boolean;
 
 /** Returns the ids of those addresses that the segment has, ascending. */
 function findIds(list: AddressList, index: SegmentIndex): Uint32Array {
-  const ids = keysOf(list).map((key) => index.find(key));
-  return Uint32Array.from(ids.filter((id) => id !== undefined)).sort();
+  const ids: number[] = [];
+  for (const key of keysOf(list)) {
+    const id = index.find(key);
+    if (id !== undefined) ids.push(id);
+  }
+  return Uint32Array.from(ids).sort();
 }
 
 const knownKeys = new WeakMap<AddressList, readonly Uint8Array[]>();

@@ -5,9 +5,11 @@ import type { Selection } from '../query/query.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
 import { MARK_BITS, type SelectedGroup } from './group-selection.ts';
-import { STEPS, type Step } from './steps.ts';
+import { STEPS, type Step, type StepContext } from './steps.ts';
 
 const textBytesMax = layout.STEP_LABEL_BYTES;
+const noPlaces = mapKeys(RECORD_ARRAY_NAMES, () => 0);
+const noSteps = mapKeys(RECORD_ARRAY_NAMES, (): readonly Step[] => []);
 
 /** For each kind of record, the list of steps with which the kernel writes its fields, for one query. */
 export class RecordPrograms {
@@ -22,8 +24,8 @@ export class RecordPrograms {
   constructor(selection: Selection, kernel: EngineKernel) {
     this.#kernel = kernel;
     this.#selection = selection;
-    const countOf = (array: RecordArray) => selection.fields[RECORD_ARRAYS[array]].length;
-    const total = RECORD_ARRAY_NAMES.reduce((sum, array) => sum + countOf(array), 0);
+    let total = 0;
+    for (const array of RECORD_ARRAY_NAMES) total += fieldCount(selection, array);
     const textsAt = RECORD_ARRAY_NAMES.length * layout.KIND_BYTES;
     const stepsAt = textsAt + RECORD_ARRAY_NAMES.length * textBytesMax;
     this.#base = kernel.allocate(stepsAt + total * layout.STEP_BYTES + layout.LOOKUPS_BYTES);
@@ -35,22 +37,23 @@ export class RecordPrograms {
     this.kinds = this.#base;
     this.#lookupTable = this.#base + stepsAt + total * layout.STEP_BYTES;
     let next = this.#base + stepsAt;
-    const places = mapKeys(RECORD_ARRAY_NAMES, () => 0);
-    const steps = mapKeys(RECORD_ARRAY_NAMES, (): readonly Step[] => []);
-    RECORD_ARRAY_NAMES.forEach((array, number) => {
+    const places = { ...noPlaces };
+    const steps = { ...noSteps };
+    for (const [number, array] of RECORD_ARRAY_NAMES.entries()) {
       places[array] = next;
       steps[array] = this.#writeSteps(array, next);
       const text = bytesOf(`,"${array}":[`);
       const textAt = this.#base + textsAt + number * textBytesMax;
       kernel.bytes.set(text, textAt);
       const kind = this.#base + number * layout.KIND_BYTES;
+      const count = fieldCount(selection, array);
       kernel.ints[(kind + layout.KIND_STEPS) / 4] = next;
-      kernel.ints[(kind + layout.KIND_STEP_COUNT) / 4] = countOf(array);
+      kernel.ints[(kind + layout.KIND_STEP_COUNT) / 4] = count;
       kernel.ints[(kind + layout.KIND_LABEL) / 4] = textAt;
       kernel.ints[(kind + layout.KIND_LABEL_LENGTH) / 4] = text.length;
       kernel.ints[(kind + layout.KIND_MARK) / 4] = MARK_BITS[array];
-      next += countOf(array) * layout.STEP_BYTES;
-    });
+      next += count * layout.STEP_BYTES;
+    }
     this.#stepsAt = places;
     this.#steps = steps;
   }
@@ -65,25 +68,30 @@ export class RecordPrograms {
       this.#kernel.ints[address / 4] = value;
     };
     const context = { dialect: this.#selection.dialect, lookupTable: this.#lookupTable, setInt };
-    RECORD_ARRAY_NAMES.forEach((array, number) => {
-      const kind = this.#base + number * layout.KIND_BYTES;
+    let kind = this.#base;
+    for (const array of RECORD_ARRAY_NAMES) {
       const flags = selected.flags[array];
       const starts = flags === 0 ? 0 : startsOf(columns, array);
       this.#kernel.ints[(kind + layout.KIND_FLAGS) / 4] = flags;
       this.#kernel.ints[(kind + layout.KIND_STARTS) / 4] = starts;
-      if (flags === 0) return;
-      this.#steps[array].forEach((step, i) => {
-        const { p0, w0, p1 = 0, w1 = 0, p2 = 0, p3 = 0 } = step.bind(columns, context);
-        const { ints } = this.#kernel;
-        const at = this.#stepsAt[array] + i * layout.STEP_BYTES;
-        ints[(at + layout.STEP_P0) / 4] = p0;
-        ints[(at + layout.STEP_P1) / 4] = p1;
-        ints[(at + layout.STEP_W0) / 4] = w0;
-        ints[(at + layout.STEP_P2) / 4] = p2;
-        ints[(at + layout.STEP_W1) / 4] = w1;
-        ints[(at + layout.STEP_P3) / 4] = p3;
-      });
-    });
+      if (flags !== 0) this.#bindSteps(array, columns, context);
+      kind += layout.KIND_BYTES;
+    }
+  }
+
+  #bindSteps(array: RecordArray, columns: GroupColumns, context: StepContext): void {
+    let at = this.#stepsAt[array];
+    for (const step of this.#steps[array]) {
+      const { p0, w0, p1 = 0, w1 = 0, p2 = 0, p3 = 0 } = step.bind(columns, context);
+      const { ints } = this.#kernel;
+      ints[(at + layout.STEP_P0) / 4] = p0;
+      ints[(at + layout.STEP_P1) / 4] = p1;
+      ints[(at + layout.STEP_W0) / 4] = w0;
+      ints[(at + layout.STEP_P2) / 4] = p2;
+      ints[(at + layout.STEP_W1) / 4] = w1;
+      ints[(at + layout.STEP_P3) / 4] = p3;
+      at += layout.STEP_BYTES;
+    }
   }
 
   #writeSteps(array: RecordArray, at: number): Step[] {
@@ -99,6 +107,10 @@ export class RecordPrograms {
       return step;
     });
   }
+}
+
+function fieldCount({ fields }: Selection, array: RecordArray): number {
+  return fields[RECORD_ARRAYS[array]].length;
 }
 
 const encoder = new TextEncoder();

@@ -4,6 +4,10 @@ const alignment = 16;
 /** Kernels write whole vectors and may write this many bytes past the end. */
 const slackBytes = 64;
 
+/** A block is as long as all blocks before it together, within these limits, or longer if more is needed at once. So there are few blocks. */
+const pieceBytesMin = 1 << 18;
+const pieceBytesMax = 1 << 22;
+
 /**
  * Kernel memory for one row group, reused for the next. Allocating from it is one addition. If it is too small, another block is allocated,
  * and from the next group on one block of the combined size.
@@ -32,8 +36,10 @@ export class Scratch {
   reserve(byteCount: number): number {
     const size = Math.ceil((byteCount + slackBytes) / alignment) * alignment;
     if (this.#at + size > this.#end) {
-      this.#add(size);
-      this.#bytes += size;
+      const usual = Math.max(pieceBytesMin, Math.min(this.#bytes, pieceBytesMax));
+      const pieceBytes = Math.max(size, usual);
+      this.#add(pieceBytes);
+      this.#bytes += pieceBytes;
     }
     const at = this.#at;
     this.#at += size;

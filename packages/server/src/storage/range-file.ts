@@ -11,31 +11,42 @@ export interface RangeFile {
 }
 
 export function openRangeFile(path: string): RangeFile {
-  const descriptor = openOrThrow(path);
-  let size: number | undefined;
-  const readInto = (offset: number, target: Uint8Array): number => {
+  return new LocalRangeFile(openOrThrow(path));
+}
+
+class LocalRangeFile implements RangeFile {
+  readonly #descriptor: number;
+  #length: number | undefined;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  get length(): number {
+    this.#length ??= fstatSync(this.#descriptor).size;
+    return this.#length;
+  }
+
+  read(offset: number, length: number): Uint8Array {
+    const bytes = Buffer.allocUnsafe(length);
+    return bytes.subarray(0, this.readInto(offset, bytes));
+  }
+
+  readInto(offset: number, target: Uint8Array): number {
+    const { length } = target;
     let filled = 0;
-    while (filled < target.length) {
-      const count = readSync(descriptor, target, filled, target.length - filled, offset + filled);
+    while (filled < length) {
+      const count = readSync(this.#descriptor, target, filled, length - filled, offset + filled);
       // A truncated file gives fewer bytes. The lengths and checksums inside the segment detect that.
       if (count === 0) break;
       filled += count;
     }
     return filled;
-  };
-  const read = (offset: number, length: number): Uint8Array => {
-    const bytes = Buffer.allocUnsafe(length);
-    return bytes.subarray(0, readInto(offset, bytes));
-  };
-  return {
-    get length() {
-      size ??= fstatSync(descriptor).size;
-      return size;
-    },
-    read,
-    readInto,
-    close: () => closeSync(descriptor),
-  };
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
 }
 
 function openOrThrow(path: string): number {

@@ -63,9 +63,16 @@ export class ByteReader {
   }
 
   /** Reads a list. A count that exceeds the remaining bytes is refused before anything is allocated. */
-  many<Value>(count: number, read: () => Value): Value[] {
+  many<Value>(count: number, read: (reader: ByteReader) => Value): Value[] {
+    this.checkCount(count);
+    const values: Value[] = [];
+    for (let i = 0; i < count; i++) values.push(read(this));
+    return values;
+  }
+
+  /** Refuses a count of values that exceeds the bytes. */
+  checkCount(count: number): void {
     if (count * 4 > this.#view.byteLength) throw damaged(this.#name, 'it ends too early');
-    return Array.from({ length: count }, read);
   }
 
   #take(count: number): number {

@@ -130,8 +130,8 @@ export function keyTexts(keys: Uint8Array): string[] {
   new Uint8Array(memory.buffer).set(keys, input);
   exports.keyTexts(input, count, out);
   const texts = Buffer.from(memory.buffer, out, count * KEY_TEXT_BYTES);
-  return Array.from({ length: count }, (_, i) => {
-    const at = i * KEY_TEXT_BYTES;
-    return texts.toString('latin1', at, at + (texts[at + KEY_TEXT_BYTES - 1] as number));
-  });
+  const list: string[] = [];
+  for (let at = 0; at < texts.length; at += KEY_TEXT_BYTES)
+    list.push(texts.toString('latin1', at, at + (texts[at + KEY_TEXT_BYTES - 1] as number)));
+  return list;
 }

@@ -148,9 +148,11 @@ export function joinLongUnit(planes: Uint8Array, entry: UnitEntry): BigUint64Arr
 
 function repeatPlanes(stored: Uint8Array, entry: UnitEntry): Uint8Array {
   const raw = new Uint8Array(entry.rawLength);
-  stored.forEach((byte, plane) => {
-    raw.fill(byte, plane * entry.count, (plane + 1) * entry.count);
-  });
+  let start = 0;
+  for (const byte of stored) {
+    raw.fill(byte, start, start + entry.count);
+    start += entry.count;
+  }
   return raw;
 }
 
@@ -188,12 +190,19 @@ export function readEntry(view: DataView, at: number): UnitEntry {
 
 /** Checks that an entry of a directory is possible in a file of that length. */
 export function checkEntry(entry: UnitEntry, fileLength: number, name: string): UnitEntry {
+  if (!isPossibleEntry(entry, fileLength)) throw impossibleEntry(name);
+  return entry;
+}
+
+export function isPossibleEntry(entry: UnitEntry, fileLength: number): boolean {
   const isInside = entry.offset + entry.storedLength <= fileLength;
   const isShaped =
     entry.planes === 0
       ? entry.rawLength === entry.count
       : entry.rawLength === entry.count * entry.planes;
-  if (!isInside || !isShaped || entry.planes > 8)
-    throw damaged(name, 'its directory entry is impossible');
-  return entry;
+  return isInside && isShaped && entry.planes <= 8;
+}
+
+export function impossibleEntry(name: string): CodedError {
+  return damaged(name, 'its directory entry is impossible');
 }

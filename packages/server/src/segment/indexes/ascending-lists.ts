@@ -18,7 +18,8 @@ export function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {
 /** Returns the numbers that any of the lists has. May return one of the lists itself. */
 export function unite(lists: readonly Uint32Array[]): Uint32Array {
   if (lists.length === 1) return elementAt(lists, 0);
-  const end = lists.reduce((most, list) => Math.max(most, (list.at(-1) ?? -1) + 1), 0);
+  let end = 0;
+  for (const list of lists) end = Math.max(end, (list.at(-1) ?? -1) + 1);
   // One bit per possible number: numbers are below the transaction count of a segment, and setting bits is much faster than sorting.
   const bits = new Uint32Array((end + 31) >>> 5);
   let most = 0;

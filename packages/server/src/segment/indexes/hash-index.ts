@@ -39,21 +39,22 @@ export function buildHashIndex({ hashes, values }: HashEntries): HashIndex {
   const view = new DataView(blocks.buffer);
   const starts = new Uint32Array(counts.length);
   let start = 0;
-  counts.forEach((count, bucket) => {
+  let bucket = 0;
+  for (const count of counts) {
     const block = Math.floor(bucket / blockBuckets) * blockBytes;
     if (bucket % blockBuckets === 0) view.setUint32(block, start, true);
     blocks[block + 4 + (bucket % blockBuckets)] = count;
-    starts[bucket] = start;
+    starts[bucket++] = start;
     start += count;
-  });
+  }
   const fingerprints = new Uint8Array(hashes.length);
   const packed = new Uint8Array(hashes.length * valueBytes);
   for (let i = 0; i < hashes.length; i++) {
     const value = values[i] as number;
     assert(value <= valueMax, 'the values of a hash index have 24 bits');
-    const bucket = buckets[i] as number;
-    const place = starts[bucket] as number;
-    starts[bucket] = place + 1;
+    const own = buckets[i] as number;
+    const place = starts[own] as number;
+    starts[own] = place + 1;
     fingerprints[place] = (hashes[i] as number) & 0xff;
     packed[place * valueBytes] = value;
     packed[place * valueBytes + 1] = value >>> 8;
@@ -65,12 +66,14 @@ export function buildHashIndex({ hashes, values }: HashEntries): HashIndex {
 /** Returns the bucket of each entry, and the number of entries of each bucket. A full bucket overflows into the next one. */
 function fillBuckets(hashes: Uint32Array, bits: number) {
   const counts = new Uint32Array(1 << bits);
-  const buckets = hashes.map((hash) => {
+  const buckets = new Uint32Array(hashes.length);
+  let entry = 0;
+  for (const hash of hashes) {
     let bucket = hash >>> (32 - bits);
     while (counts[bucket] === bucketEntriesMax) bucket = (bucket + 1) % counts.length;
     counts[bucket] = (counts[bucket] as number) + 1;
-    return bucket;
-  });
+    buckets[entry++] = bucket;
+  }
   return { buckets, counts };
 }
 

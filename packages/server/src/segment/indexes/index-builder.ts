@@ -63,9 +63,13 @@ export class IndexBuilder {
     const { count, keys } = dictionary;
     const words = new Uint32Array(keys.buffer, keys.byteOffset, count * 8);
     const hashes = new Uint32Array(count);
-    for (let id = 0; id < count; id++) hashes[id] = hashWords(words, id * 8);
+    const ids = new Uint32Array(count);
+    for (let id = 0; id < count; id++) {
+      hashes[id] = hashWords(words, id * 8);
+      ids[id] = id;
+    }
     return {
-      addresses: buildHashIndex({ hashes, values: hashes.map((_, id) => id) }),
+      addresses: buildHashIndex({ hashes, values: ids }),
       signatures: buildHashIndex({
         hashes: this.#signatureHashes.subarray(0, this.signatureCount),
         values: this.#signatureTransactions.subarray(0, this.signatureCount),
@@ -75,13 +79,13 @@ export class IndexBuilder {
 
   buildTables(addressCount: number): IndexTables {
     const { pages, counts } = this.#postings.build(addressCount);
-    const mints = Uint32Array.from(this.#mintCounts.keys()).filter(
-      (id) => this.#mintCounts[id] !== 0,
-    );
+    const mints: number[] = [];
+    for (let id = 0; id < this.#mintCounts.length; id++)
+      if (this.#mintCounts[id] !== 0) mints.push(id);
     return {
       postings: pages,
       classes: classColumns(this.#classes.classes),
-      mints: [mints, mints.map((id) => elementAt(this.#mintCounts, id))],
+      mints: withCounts(mints, this.#mintCounts),
       accounts: busiest(counts),
     };
   }
@@ -94,13 +98,16 @@ export class IndexBuilder {
     this.#signatureHashes = growTo(this.#signatureHashes, this.signatureCount + count);
     this.#signatureTransactions = growTo(this.#signatureTransactions, this.signatureCount + count);
     let signature = 0;
-    rows.txSignatureCount.values.forEach((own, row) => {
+    const counts = rows.txSignatureCount.values;
+    let transaction = firstTransaction;
+    for (const own of counts) {
       for (let i = 0; i < own; i++, signature++) {
         const hash = hashWords(words, signature * signatureWords, signatureWords);
         this.#signatureHashes[this.signatureCount] = hash;
-        this.#signatureTransactions[this.signatureCount++] = firstTransaction + row;
+        this.#signatureTransactions[this.signatureCount++] = transaction;
       }
-    });
+      transaction++;
+    }
   }
 
   #countMint(position: number | undefined, keys: Uint32Array, start: number): void {
@@ -195,13 +202,7 @@ function classColumns(classes: readonly InstructionClass[]): (Uint32Array | Uint
   const lists = new VarintWriter();
   const lengths = classes.map(({ prefix, transactions }, i) => {
     prefixes.set(prefix, i * prefixBytes);
-    const before = lists.bytes.length;
-    let last = -1;
-    for (const transaction of transactions) {
-      lists.write(transaction - last - 1);
-      last = transaction;
-    }
-    return lists.bytes.length - before;
+    return writeDistances(lists, transactions);
   });
   const column = (value: (own: InstructionClass) => number) => Uint32Array.from(classes, value);
   return [
@@ -216,6 +217,17 @@ function classColumns(classes: readonly InstructionClass[]): (Uint32Array | Uint
     Uint32Array.from(lengths),
     lists.bytes.slice(),
   ];
+}
+
+/** Writes an ascending list. Returns the number of its bytes. */
+function writeDistances(out: VarintWriter, values: Uint32Array): number {
+  const before = out.bytes.length;
+  let last = -1;
+  for (const value of values) {
+    out.write(value - last - 1);
+    last = value;
+  }
+  return out.bytes.length - before;
 }
 
 /** Reads a table written by `classColumns`. Lists are decoded on demand. */
@@ -245,10 +257,11 @@ export function openClassTable(columns: ClassColumns): ClassTable {
   const { programs, shapes, prefixes, instructionCounts, transactionCounts, lengths, lists } =
     columns;
   const ends = new Uint32Array(lengths.length);
-  lengths.reduce((end, length, i) => {
-    ends[i] = end + length;
-    return end + length;
-  }, 0);
+  let [sum, count] = [0, 0];
+  for (const length of lengths) {
+    sum += length;
+    ends[count++] = sum;
+  }
   return {
     count: programs.length,
     ofProgram: (program) => [lowerBound(programs, program), lowerBound(programs, program + 1)],
@@ -291,10 +304,16 @@ function readDistances(bytes: Uint8Array, count: number): Uint32Array {
 function busiest(counts: Uint32Array): Uint32Array[] {
   const least = counts.slice().sort().at(-busiestAccountsMax) ?? 0;
   const ids: number[] = [];
-  counts.forEach((count, id) => {
+  let id = 0;
+  for (const count of counts) {
     if (count >= least) ids.push(id);
-  });
+    id++;
+  }
   ids.sort((a, b) => elementAt(counts, b) - elementAt(counts, a) || a - b);
-  const kept = Uint32Array.from(ids.slice(0, busiestAccountsMax));
+  return withCounts(ids.slice(0, busiestAccountsMax), counts);
+}
+
+function withCounts(ids: readonly number[], counts: Uint32Array): Uint32Array[] {
+  const kept = Uint32Array.from(ids);
   return [kept, kept.map((id) => elementAt(counts, id))];
 }

@@ -74,10 +74,10 @@ export class SegmentIndex {
 
   #search(key: Uint8Array): number | undefined {
     const hash = hashWords(new Uint32Array(key.slice().buffer), 0);
-    return this.#lookUp(PART.addressIndex, hash).find((id) => {
-      const stored = this.#segment.readKeys(id, 1);
-      return key.every((byte, i) => stored[i] === byte);
-    });
+    for (const id of this.#lookUp(PART.addressIndex, hash)) {
+      if (areEqual(this.#segment.readKeys(id, 1), key)) return id;
+    }
+    return undefined;
   }
 
   /** Returns the transactions that may have a signature of 64 bytes: all that have it, and few others. */
@@ -192,6 +192,11 @@ export class SegmentIndex {
 /** Returns the hash by which the signature index knows a signature of 64 bytes. */
 export function hashSignature(signature: Uint8Array): number {
   return hashWords(new Uint32Array(signature.slice().buffer), 0, signature.length / 4);
+}
+
+function areEqual(a: Uint8Array, b: Uint8Array): boolean {
+  for (let i = 0; i < b.length; i++) if (a[i] !== b[i]) return false;
+  return a.length === b.length;
 }
 
 /** A page may be a view of memory that is reused or belongs to a whole segment. Such a page is copied before it is cached. */

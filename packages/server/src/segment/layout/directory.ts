@@ -17,6 +17,8 @@ import {
   damaged,
   decodeUnit,
   type EncodedUnit,
+  impossibleEntry,
+  isPossibleEntry,
   readEntry,
   type UnitEntry,
   unitEntryBytes,
@@ -119,9 +121,14 @@ export function encodeHeader(version = formatVersion): Uint8Array {
   return bytes;
 }
 
+function isMagic(bytes: Uint8Array): boolean {
+  for (let i = 0; i < magic.length; i++) if (bytes[i] !== magic[i]) return false;
+  return true;
+}
+
 /** Returns the format version of a segment. Refuses bytes that are not the start of a segment. */
 export function readVersion(bytes: Uint8Array): number {
-  if (bytes.length < headerBytes || !magic.every((byte, i) => bytes[i] === byte)) {
+  if (bytes.length < headerBytes || !isMagic(bytes)) {
     throw new CodedError('segment-not-one', {});
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, headerBytes);
@@ -197,42 +204,51 @@ export function decodeDirectory(
   const signatureCount = reader.int();
   const plainBytes = reader.long();
   const [sectionCount, groupCount, partCount] = [reader.int(), reader.int(), reader.int()];
-  const sections = reader.many(sectionCount, () => readSection(reader));
-  const groups = reader.many(groupCount, () => readGroup(reader, sectionCount));
-  const parts = reader.many(partCount, () => {
-    const [kind, number] = [reader.int(), reader.int()];
-    return {
-      kind,
-      number,
-      entry: checkEntry(reader.entry(), fileLength, `part ${kind}.${number}`),
-    };
-  });
-  const isInside = groups.every(({ sections }) => placeEnd(sections) <= plainBytes);
-  if (!isInside || plainBytes > fileLength)
+  const sections = reader.many(sectionCount, readSection);
+  const groups: GroupEntry[] = [];
+  reader.checkCount(groupCount);
+  for (let i = 0; i < groupCount; i++) groups.push(readGroup(reader, sectionCount));
+  const parts = reader.many(partCount, readPart);
+  for (const { kind, number, entry: own } of parts) {
+    if (!isPossibleEntry(own, fileLength)) throw impossibleEntry(`part ${kind}.${number}`);
+  }
+  if (highestEnd(groups) > plainBytes || plainBytes > fileLength)
     throw damaged('directory', 'a row group is outside of the plain part or of the file');
   const counts = { blockCount, transactionCount, addressCount, signatureCount, plainBytes };
   return { ...counts, sections, groups, parts };
 }
 
-const placeEnd = (sections: readonly SectionPlace[]): number => {
-  const last = sections.at(-1);
-  return last === undefined ? 0 : last.offset + last.storedLength;
-};
+// These are functions of the module and not closures: docs/decisions/0021-no-closures-per-call-in-hot-code.md explains why.
+
+function highestEnd(groups: readonly GroupEntry[]): number {
+  let highest = 0;
+  for (const { sections } of groups) {
+    const last = sections.at(-1);
+    if (last !== undefined) highest = Math.max(highest, last.offset + last.storedLength);
+  }
+  return highest;
+}
 
 function readSection(reader: ByteReader): StoredSection {
   const isPacked = reader.int() === 1;
-  const columns = reader.many(reader.int(), () => ({
-    id: reader.int(),
-    coding: reader.int(),
-    domain: reader.int(),
-    adds: reader.int(),
-    unit: reader.int(),
-  }));
-  const isShaped = columns.every(
-    ({ domain, adds }) => domain < DOMAINS.length && adds <= DOMAINS.length,
-  );
-  if (!isShaped) throw damaged('directory', 'a column has rows of an unknown kind');
-  return { isPacked, columns };
+  return { isPacked, columns: reader.many(reader.int(), readColumn) };
+}
+
+function readColumn(reader: ByteReader): StoredColumn {
+  const [id, coding, domain] = [reader.int(), reader.int(), reader.int()];
+  const [adds, unit] = [reader.int(), reader.int()];
+  if (domain >= DOMAINS.length || adds > DOMAINS.length)
+    throw damaged('directory', 'a column has rows of an unknown kind');
+  return { id, coding, domain, adds, unit };
+}
+
+function readPart(reader: ByteReader): Part {
+  const [kind, number] = [reader.int(), reader.int()];
+  return { kind, number, entry: reader.entry() };
+}
+
+function readInt(reader: ByteReader): number {
+  return reader.int();
 }
 
 function readGroup(reader: ByteReader, sectionCount: number): GroupEntry {
@@ -240,14 +256,16 @@ function readGroup(reader: ByteReader, sectionCount: number): GroupEntry {
   const transactionCount = reader.int();
   const highestBefore = reader.int() | 0;
   const pageTransactions = reader.int();
-  const totals = reader.many(DOMAINS.length, () => reader.int());
+  const totals = reader.many(DOMAINS.length, readInt);
   const pageTable = { offset: reader.long(), length: reader.int() };
   let offset = pageTable.offset + pageTable.length;
-  const sections = reader.many(sectionCount, () => {
+  const sections: SectionPlace[] = [];
+  reader.checkCount(sectionCount);
+  for (let i = 0; i < sectionCount; i++) {
     const place = { offset, storedLength: reader.int(), rawBytesMax: reader.int() };
     offset += place.storedLength;
-    return place;
-  });
+    sections.push(place);
+  }
   if (pageTransactions === 0) throw damaged('directory', 'a row group has pages without rows');
   return {
     firstBlock,

@@ -171,7 +171,7 @@ type IntName = {
   [Name in keyof GroupRows]: GroupRows[Name] extends { push(value: number): void } ? Name : never;
 }[keyof GroupRows];
 
-function sumOf(values: Uint32Array, start: number, end: number): number {
+export function sumOf(values: Uint32Array, start: number, end: number): number {
   let sum = 0;
   for (let row = start; row < end; row++) sum += values[row] as number;
   return sum;

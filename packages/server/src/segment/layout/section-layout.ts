@@ -56,9 +56,9 @@ export function writeDescriptors(
   at: number,
   placed: readonly PlacedColumn[],
 ): void {
-  placed.forEach(({ column, values, capacity }, i) => {
+  let own = at;
+  for (const { column, values, capacity } of placed) {
     const { coding, domain, adds, unit } = column;
-    const own = at + i * layout.DESCRIPTOR_BYTES;
     ints[(own + layout.DESCRIPTOR_CODING) / 4] = coding;
     ints[(own + layout.DESCRIPTOR_DOMAIN) / 4] = domain;
     ints[(own + layout.DESCRIPTOR_ADDS) / 4] = adds;
@@ -67,7 +67,8 @@ export function writeDescriptors(
     ints[(own + layout.DESCRIPTOR_CAPACITY) / 4] = capacity;
     ints[(own + layout.DESCRIPTOR_UNIT) / 4] = unit;
     ints[(own + layout.DESCRIPTOR_LAST) / 4] = 0;
-  });
+    own += layout.DESCRIPTOR_BYTES;
+  }
 }
 
 /** Tells the kernel which ids are new in a row group: those after the highest one that earlier groups of the segment named. */
@@ -77,10 +78,12 @@ export function beginGroup(
   columns: readonly StoredColumn[],
   highestBefore: number,
 ): void {
-  columns.forEach(({ coding }, i) => {
-    if (coding !== CODING.keys) return;
-    const own = at + i * layout.DESCRIPTOR_BYTES;
-    ints[(own + layout.DESCRIPTOR_UNIT) / 4] = highestBefore;
-    ints[(own + layout.DESCRIPTOR_LAST) / 4] = highestBefore;
-  });
+  let own = at;
+  for (const { coding } of columns) {
+    if (coding === CODING.keys) {
+      ints[(own + layout.DESCRIPTOR_UNIT) / 4] = highestBefore;
+      ints[(own + layout.DESCRIPTOR_LAST) / 4] = highestBefore;
+    }
+    own += layout.DESCRIPTOR_BYTES;
+  }
 }

@@ -25,6 +25,7 @@ import {
   footerBytes,
   headerBytes,
   PART,
+  type Part,
   pageCountOf,
 } from '../layout/directory.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
@@ -81,10 +82,14 @@ export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly 
 
 /** The units of the block table are adjacent. */
 function blockTablePlace({ parts }: Directory): { start: number; end: number } {
-  const units = parts.filter(({ kind }) => kind === PART.blockColumn).map(({ entry }) => entry);
-  if (units.length === 0) throw damaged('directory', 'it lists no block table');
-  const start = Math.min(...units.map(({ offset }) => offset));
-  return { start, end: Math.max(...units.map((unit) => unit.offset + unit.storedLength)) };
+  let [start, end] = [Number.POSITIVE_INFINITY, 0];
+  for (const { kind, entry } of parts) {
+    if (kind !== PART.blockColumn) continue;
+    start = Math.min(start, entry.offset);
+    end = Math.max(end, entry.offset + entry.storedLength);
+  }
+  if (end === 0) throw damaged('directory', 'it lists no block table');
+  return { start, end };
 }
 
 /** A segment of which one byte range is in memory. */
@@ -100,17 +105,18 @@ function partInMemory(part: Uint8Array, start: number, length: number): SegmentB
 export class Segment {
   readonly bytes: SegmentBytes;
   readonly directory: Directory;
-  readonly #parts: ReadonlyMap<string, UnitEntry>;
+  /** By kind, then by number. */
+  readonly #parts: ReadonlyMap<number, ReadonlyMap<number, UnitEntry>>;
   #headers: readonly BlockHeader[] | undefined;
   #counts: readonly BlockCounts[] | undefined;
+  /** The segment with its block table in memory, after one of the two was read and until the other one is. */
+  #withBlockTable: Segment | undefined;
   #checksums: Uint8Array | undefined;
 
   constructor(bytes: SegmentBytes, directory: Directory) {
     this.bytes = bytes;
     this.directory = directory;
-    this.#parts = new Map(
-      directory.parts.map(({ kind, number, entry }) => [`${kind}.${number}`, entry]),
-    );
+    this.#parts = partsByKind(directory.parts);
   }
 
   get blockCount(): number {
@@ -126,12 +132,12 @@ export class Segment {
   }
 
   get headers(): readonly BlockHeader[] {
-    this.#headers ??= readHeaders(this.#withBlockTable());
+    this.#headers ??= readHeaders(this.#takeBlockTable());
     return this.#headers;
   }
 
   get counts(): readonly BlockCounts[] {
-    this.#counts ??= readCounts(this.#withBlockTable());
+    this.#counts ??= readCounts(this.#takeBlockTable());
     return this.#counts;
   }
 
@@ -147,10 +153,15 @@ export class Segment {
   }
 
   /** Returns the same segment with the whole block table in memory, which is read at once. */
-  #withBlockTable(): Segment {
+  #takeBlockTable(): Segment {
+    const known = this.#withBlockTable;
+    this.#withBlockTable = undefined;
+    if (known !== undefined) return known;
     const { start, end } = blockTablePlace(this.directory);
     const table = this.bytes.read(start, end - start);
-    return new Segment(partInMemory(table, start, this.bytes.length), this.directory);
+    const made = new Segment(partInMemory(table, start, this.bytes.length), this.directory);
+    this.#withBlockTable = made;
+    return made;
   }
 
   /** Returns all rows of a group as they were appended. */
@@ -191,7 +202,7 @@ export class Segment {
 
   /** Returns the compression dictionary of a section's pages; empty for a section that is compressed without one. */
   readSectionDictionary(section: number): Uint8Array {
-    if (!this.#parts.has(`${PART.sectionDictionary}.${section}`)) return new Uint8Array(0);
+    if (this.#findPart(PART.sectionDictionary, section) === undefined) return new Uint8Array(0);
     return this.readUnit(PART.sectionDictionary, section);
   }
 
@@ -232,8 +243,12 @@ export class Segment {
     return this.readUnit(PART.blockColumn, BLOCK_COLUMNS[name].id);
   }
 
+  #findPart(kind: number, number: number): UnitEntry | undefined {
+    return this.#parts.get(kind)?.get(number);
+  }
+
   partEntry(kind: number, number: number): UnitEntry {
-    const entry = this.#parts.get(`${kind}.${number}`);
+    const entry = this.#findPart(kind, number);
     if (entry === undefined)
       throw damaged(partName(kind, number), 'the directory does not list it');
     return entry;
@@ -248,13 +263,13 @@ export class Segment {
 
   /** Returns where the compression dictionaries of some sections are. */
   dictionaryRanges(sections: Iterable<number>): ByteRange[] {
-    const entries = [...sections].map((one) => this.#parts.get(`${PART.sectionDictionary}.${one}`));
+    const entries = [...sections].map((one) => this.#findPart(PART.sectionDictionary, one));
     return entries.filter((entry) => entry !== undefined).map(rangeOf);
   }
 
   /** Returns the number of parts of a kind. */
   partCount(kind: number): number {
-    return this.directory.parts.filter((part) => part.kind === kind).length;
+    return this.#parts.get(kind)?.size ?? 0;
   }
 
   /** Returns bytes of the plain part, after verifying the chunks that contain them. Errors use `name` for them. */
@@ -296,16 +311,32 @@ function rangeOf({ offset, storedLength }: UnitEntry): ByteRange {
   return { start: offset, end: offset + storedLength };
 }
 
+function partsByKind(parts: readonly Part[]): Map<number, Map<number, UnitEntry>> {
+  const byKind = new Map<number, Map<number, UnitEntry>>();
+  for (const { kind, number, entry } of parts) {
+    let own = byKind.get(kind);
+    if (own === undefined) {
+      own = new Map();
+      byKind.set(kind, own);
+    }
+    own.set(number, entry);
+  }
+  return byKind;
+}
+
 const PART_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(PART).map(([name, kind]) => [kind, name]),
+);
+
+const BLOCK_COLUMN_LABELS: ReadonlyMap<number, string> = new Map(
+  Object.entries(BLOCK_COLUMNS).map(([name, { id }]) => [id, name]),
 );
 
 /** Returns the name of a part in errors and tools. */
 export function partName(kind: number, number: number): string {
   const name = PART_NAMES.get(kind) ?? `part ${kind}`;
   if (kind !== PART.blockColumn) return `${name} ${number}`;
-  const column = Object.entries(BLOCK_COLUMNS).find(([, { id }]) => id === number);
-  return `blocks.${column?.[0] ?? number}`;
+  return `blocks.${BLOCK_COLUMN_LABELS.get(number) ?? number}`;
 }
 
 /** The content of the block table in any format. */
@@ -322,29 +353,31 @@ export function readHeaders(segment: BlockTable): BlockHeader[] {
   const [numbers, distances] = [longs('number'), longs('parentDistance')];
   const [heights, heightNull] = [longs('height'), ints('heightNull')];
   const [times, timeNull] = [longs('timestamp'), ints('timestampNull')];
-  // A kernel encodes 32 bytes each, so the texts need no further check.
-  const hashesOf = (keys: Uint8Array) => keyTexts(keys).map(trustedBlockHash);
-  const hashes = hashesOf(segment.readBlockBytes('hash'));
+  const hashes = keyTexts(segment.readBlockBytes('hash'));
   const parentKinds = ints('parentHashKind');
-  const parents = hashesOf(segment.readBlockBytes('parentHash'));
+  const parents = keyTexts(segment.readBlockBytes('parentHash'));
   let number = 0;
   let parentAt = 0;
   let before: BlockHash | null = null;
-  return Array.from({ length: segment.blockCount }, (_, row) => {
+  const headers: BlockHeader[] = [];
+  for (let row = 0; row < segment.blockCount; row++) {
     number += Number(numbers[row]);
-    const hash = elementAt(hashes, row);
+    // A kernel encodes 32 bytes each, so the texts need no further check.
+    const hash = trustedBlockHash(elementAt(hashes, row));
     const kind = parentKinds[row];
-    const parentHash = kind === 0 ? null : kind === 1 ? before : elementAt(parents, parentAt++);
-    before = hash;
-    return {
+    const isStored = kind !== 0 && kind !== 1;
+    const stored = isStored ? trustedBlockHash(elementAt(parents, parentAt++)) : null;
+    headers.push({
       number: toSlot(number),
       hash,
       parentSlot: toSlot(number - Number(distances[row])),
-      parentHash,
+      parentHash: kind === 1 ? before : stored,
       height: heightNull[row] === 1 ? null : Number(heights[row]),
       timestamp: timeNull[row] === 1 ? null : BigInt.asIntN(64, elementAt(times, row)),
-    };
-  });
+    });
+    before = hash;
+  }
+  return headers;
 }
 
 export function readCounts(segment: BlockTable): BlockCounts[] {
@@ -357,12 +390,15 @@ export function readCounts(segment: BlockTable): BlockCounts[] {
     tokenBalances: ints('tokenBalances'),
     rewards: ints('rewards'),
   };
-  return Array.from({ length: segment.blockCount }, (_, row) => ({
-    transactions: elementAt(columns.transactions, row),
-    instructions: elementAt(columns.instructions, row),
-    logs: elementAt(columns.logs, row),
-    balances: elementAt(columns.balances, row),
-    tokenBalances: elementAt(columns.tokenBalances, row),
-    rewards: elementAt(columns.rewards, row),
-  }));
+  const counts: BlockCounts[] = [];
+  for (let row = 0; row < segment.blockCount; row++)
+    counts.push({
+      transactions: elementAt(columns.transactions, row),
+      instructions: elementAt(columns.instructions, row),
+      logs: elementAt(columns.logs, row),
+      balances: elementAt(columns.balances, row),
+      tokenBalances: elementAt(columns.tokenBalances, row),
+      rewards: elementAt(columns.rewards, row),
+    });
+  return counts;
 }

@@ -139,9 +139,11 @@ function viewOf(name: ColumnName, bytes: Uint8Array, at: number, length: number)
 function readTexts({ textLength, textBytes }: FilledColumns): readonly string[] {
   const { buffer, byteOffset, byteLength } = textBytes.values;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  const texts: string[] = [];
   let at = 0;
-  return Array.from(textLength.values, (length) => {
+  for (const length of textLength.values) {
+    texts.push(length === 0 ? '' : bytes.toString('utf8', at, at + length));
     at += length;
-    return length === 0 ? '' : bytes.toString('utf8', at - length, at);
-  });
+  }
+  return texts;
 }

@@ -3,7 +3,7 @@ import type { BlockCounts } from '../layout/block-counts.ts';
 import { COLUMN_NAMES, COLUMNS, type ColumnName } from '../layout/columns.ts';
 import type { DictionaryBuilder } from '../layout/dictionary.ts';
 import { emptyGroupRows, type GroupRows } from '../layout/row-buffer.ts';
-import { type FilledColumns, type IdMap, RowSource } from '../layout/row-source.ts';
+import { type FilledColumns, type IdMap, RowSource, sumOf } from '../layout/row-source.ts';
 import type { TextTable } from '../layout/text-table.ts';
 
 /** Rows of a block whose address ids and text codes refer to separate tables. `txIndex` is the index in the block. */
@@ -54,20 +54,13 @@ export class TakenTransactions {
   }
 
   #countRows(first: number, end: number): BlockCounts {
-    const sum = (
-      name: 'txInstructionCount' | 'txLogCount' | 'txBalanceCount' | 'txTokenBalanceCount',
-    ) => {
-      const { values } = this.#columns[name];
-      let total = 0;
-      for (let row = first; row < end; row++) total += values[row] as number;
-      return total;
-    };
+    const { txInstructionCount, txLogCount, txBalanceCount, txTokenBalanceCount } = this.#columns;
     return {
       transactions: end - first,
-      instructions: sum('txInstructionCount'),
-      logs: sum('txLogCount'),
-      balances: sum('txBalanceCount'),
-      tokenBalances: sum('txTokenBalanceCount'),
+      instructions: sumOf(txInstructionCount.values, first, end),
+      logs: sumOf(txLogCount.values, first, end),
+      balances: sumOf(txBalanceCount.values, first, end),
+      tokenBalances: sumOf(txTokenBalanceCount.values, first, end),
       rewards: 0,
     };
   }

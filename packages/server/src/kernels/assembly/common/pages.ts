@@ -185,47 +185,82 @@ function storeEight(word: u64, out: usize): void {
   v128.store(out, i32x4.extend_high_i16x8_u(words), 16);
 }
 
-/** Decodes `count` varints of 32 bits. `out` needs space for 8 more. Returns the end of the input that was read. */
+/** The highest bit of each byte, which is set in all bytes of a varint except the last. */
+const continued: u64 = 0x8080808080808080;
+const intBytesMax: u32 = 5;
+
+/** Returns the length of the varint at the start of the word; 9 if it is longer than the word. */
+// @ts-ignore: decorator
+@inline
+function varintLength(word: u64): u32 {
+  return <u32>(ctz(~word & continued) >> 3) + 1;
+}
+
+/** Returns the value of a varint of up to 8 bytes at the start of the word: joins the lower seven bits of its bytes. */
+// @ts-ignore: decorator
+@inline
+function varintValue(word: u64, length: u32): u64 {
+  word &= 0x7f7f7f7f7f7f7f7f & (u64.MAX_VALUE >> (64 - (<u64>length << 3)));
+  word = (word & 0x007f007f007f007f) | ((word & 0x7f007f007f007f00) >> 1);
+  word = (word & 0x00003fff00003fff) | ((word & 0x3fff00003fff0000) >> 2);
+  return (word & 0x000000000fffffff) | ((word & 0x0fffffff00000000) >> 4);
+}
+
+/**
+ * Decodes `count` varints of 32 bits. The 8 bytes after `end` must be readable, and `out` needs space for 8 more values. Returns the end of
+ * the input that was read.
+ */
 function decodeInts(at: usize, end: usize, count: u32, out: usize): usize {
   const last = out + (count << 2);
   while (out < last) {
-    // Most values are below 128, so eight are tried at once.
-    if (at + 8 <= end && out + 32 <= last) {
-      const word = load<u64>(at);
-      if ((word & 0x8080808080808080) == 0) {
-        storeEight(word, out);
-        at += 8;
-        out += 32;
-        continue;
-      }
-    }
     if (at >= end) return fail();
-    let byte: u32 = load<u8>(at++);
-    let value = byte & 0x7f;
-    for (let shift: u32 = 7; byte >= 0x80; shift += 7) {
-      if (at >= end || shift > 28) return fail();
-      byte = load<u8>(at++);
-      value |= (byte & 0x7f) << shift;
+    const word = load<u64>(at);
+    // Most values are below 128, so all such values at the start of the eight bytes are stored at once. Those after them are overwritten.
+    const small = <u32>(ctz(word & continued) >> 3);
+    if (small > 0) {
+      storeEight(word, out);
+      const taken = min(small, <u32>((last - out) >> 2));
+      at += taken;
+      out += taken << 2;
+      continue;
     }
-    store<u32>(out, value);
+    const length = varintLength(word);
+    if (length > intBytesMax) return fail();
+    store<u32>(out, <u32>varintValue(word, length));
+    at += length;
     out += 4;
   }
-  return at;
+  return at > end ? fail() : at;
 }
 
+/** Decodes `count` varints of 64 bits. The 8 bytes after `end` must be readable. */
 function decodeLongs(at: usize, end: usize, count: u32, out: usize): usize {
   const last = out + (count << 3);
   for (; out < last; out += 8) {
     if (at >= end) return fail();
-    let byte: u64 = load<u8>(at++);
-    let value = byte & 0x7f;
-    for (let shift: u64 = 7; byte >= 0x80; shift += 7) {
-      if (at >= end || shift > 63) return fail();
-      byte = load<u8>(at++);
-      value |= (byte & 0x7f) << shift;
+    const word = load<u64>(at);
+    const length = varintLength(word);
+    if (length > 8) {
+      at = decodeLong(at, end, out);
+      if (isMalformed) return 0;
+    } else {
+      store<u64>(out, varintValue(word, length));
+      at += length;
     }
-    store<u64>(out, value);
   }
+  return at > end ? fail() : at;
+}
+
+/** Decodes a varint of any length up to 10 bytes. */
+function decodeLong(at: usize, end: usize, out: usize): usize {
+  let byte: u64 = load<u8>(at++);
+  let value = byte & 0x7f;
+  for (let shift: u64 = 7; byte >= 0x80; shift += 7) {
+    if (at >= end || shift > 63) return fail();
+    byte = load<u8>(at++);
+    value |= (byte & 0x7f) << shift;
+  }
+  store<u64>(out, value);
   return at;
 }
 
@@ -244,24 +279,23 @@ function sumDeltas(column: usize, values: usize, count: u32): void {
   store<u32>(column, value, DESCRIPTOR_LAST);
 }
 
-/** Decodes one varint. Sets `isMalformed` on failure, and `varintEnd` to the end of the varint. */
 let varintEnd: usize = 0;
 
+/**
+ * Decodes one varint of 32 bits. The 8 bytes after `end` must be readable. Sets `isMalformed` on failure, otherwise `varintEnd` to the end of
+ * the varint.
+ */
 // @ts-ignore: decorator
 @inline
 function readVarint(at: usize, end: usize): u32 {
-  let value: u32 = 0;
-  for (let shift: u32 = 0; shift <= 28; shift += 7) {
-    if (at >= end) break;
-    const byte: u32 = load<u8>(at++);
-    value |= (byte & 0x7f) << shift;
-    if (byte < 0x80) {
-      varintEnd = at;
-      return value;
-    }
+  const word = load<u64>(at);
+  const length = varintLength(word);
+  if (length > intBytesMax || at + length > end) {
+    isMalformed = true;
+    return 0;
   }
-  isMalformed = true;
-  return 0;
+  varintEnd = at + length;
+  return <u32>varintValue(word, length);
 }
 
 function decodeKeys(column: usize, at: usize, end: usize, count: u32, out: usize): usize {
