@@ -1,3 +1,4 @@
+import { elementAt } from '../base/element-at.ts';
 import { BLOCK_KEYS_SHIFT } from '../kernels/layout/selection.ts';
 import type { Selection } from '../query/query.ts';
 import { SegmentIndex } from '../segment/indexes/segment-index.ts';
@@ -108,11 +109,11 @@ export class EngineSegment {
   /** For each block its first transaction, counted from the first of the segment. One entry more than there are blocks. */
   get transactionStarts(): Uint32Array {
     if (this.#transactionStarts === undefined) {
-      const { counts } = this.segment;
-      const starts = new Uint32Array(counts.length + 1);
+      const { transactions } = this.segment.counts;
+      const starts = new Uint32Array(transactions.length + 1);
       let start = 0;
-      for (const [block, { transactions }] of counts.entries()) {
-        start += transactions;
+      for (let block = 0; block < transactions.length; block++) {
+        start += elementAt(transactions, block);
         starts[block + 1] = start;
       }
       this.#transactionStarts = starts;
@@ -130,12 +131,13 @@ export class EngineSegment {
   }
 
   /**
-   * Ends the use by a run. The last one releases the blocks of keys, so that the next segment of a scan uses the same memory. The texts of
-   * keys stay.
+   * Ends the use by a run. The last one releases the blocks of keys and the long pages of postings, so that the next segment of a scan uses the
+   * same memory. The texts of keys stay.
    */
   leave(): void {
     this.#users--;
     if (this.#users > 0) return;
+    this.index.releaseLongPages();
     for (const [block, at] of this.#keyBlocks) {
       this.#kernel.ints[this.keyBlocks / 4 + block] = 0;
       this.#kernel.release(at);

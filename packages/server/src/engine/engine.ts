@@ -54,9 +54,8 @@ export class Engine {
 
   /** Returns whether an open segment has a block in the range. */
   covers(key: string, { first, last }: BlockRange): boolean {
-    return this.#opened(key).segment.headers.some(
-      ({ number }) => number >= first && number <= last,
-    );
+    const { headers } = this.#opened(key).segment;
+    return headers.firstAtOrAfter(first) < headers.firstAtOrAfter(last + 1);
   }
 
   /** Plans a query on one open segment. The run holds kernel memory until it is released. */

@@ -19,7 +19,7 @@ import {
   SECTIONS,
   shapeOf,
 } from '../segment/layout/columns.ts';
-import { type GroupEntry, pageCountOf, type StoredColumn } from '../segment/layout/directory.ts';
+import { pageCountOf, type StoredColumn } from '../segment/layout/directory.ts';
 import {
   beginGroup,
   columnNamed,
@@ -27,6 +27,7 @@ import {
   valueBytes,
   writeDescriptors,
 } from '../segment/layout/section-layout.ts';
+import type { StoredGroup } from '../segment/layout/stored-group.ts';
 import { pageName } from '../segment/read/decode-group.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
@@ -101,7 +102,7 @@ export class GroupColumns {
     this.pages.forEach(({ group }, part) => {
       ranges.push(this.#chunks(group.pageTable.offset, group.pageTable.length));
       for (const section of added) {
-        const { offset, storedLength } = sectionOf(group, section);
+        const { offset, storedLength } = group.sectionAt(section);
         if (!this.#isMostWanted(part, section)) sparse.push([part, section]);
         else {
           this.wholeSections.add(section);
@@ -112,7 +113,7 @@ export class GroupColumns {
     segment.bytes.expect(ranges);
     segment.bytes.expect(
       sparse.flatMap(([part, section]) => {
-        const { offset } = sectionOf(this.#groupOf(part), section);
+        const { offset } = this.#groupOf(part).sectionAt(section);
         const spans = this.#spansOf(part, section, this.#pageStarts(part, section));
         return spans.map(({ start, end }) => this.#chunks(offset + start, end - start));
       }),
@@ -129,7 +130,7 @@ export class GroupColumns {
     return count >= pageCountOf(group) * wholeShare;
   }
 
-  #groupOf(part: number): GroupEntry {
+  #groupOf(part: number): StoredGroup {
     return (this.pages[part] as PageSet).group;
   }
 
@@ -174,8 +175,8 @@ export class GroupColumns {
     for (let row = at / 4; row < whole; row += stride) ints[row] = 1;
     let own = whole;
     for (const { group } of this.pages) {
-      ints[own + rewardDomain] = elementAt(group.totals, rewardDomain);
-      ints[own + textDomain] = elementAt(group.totals, textDomain);
+      ints[own + rewardDomain] = group.totalOf(rewardDomain);
+      ints[own + textDomain] = group.totalOf(textDomain);
       own += stride;
     }
     return at;
@@ -204,7 +205,7 @@ export class GroupColumns {
     writeDescriptors(kernel.ints, descriptors, placed);
     let rawBytesMax = 0;
     for (const { group } of this.pages)
-      rawBytesMax = Math.max(rawBytesMax, sectionOf(group, section).rawBytesMax);
+      rawBytesMax = Math.max(rawBytesMax, group.sectionAt(section).rawBytesMax);
     const dictionary = isPacked
       ? this.open.sectionWindow(section, rawBytesMax)
       : { window: 0, length: 0 };
@@ -238,8 +239,8 @@ export class GroupColumns {
     let sum = 0;
     for (const { group, pages } of this.pages) {
       const pageCount = section < pagedSectionCount ? pages.length : 1;
-      const { rawBytesMax } = sectionOf(group, section);
-      sum += Math.min(elementAt(group.totals, domain), pageCount * rawBytesMax);
+      const { rawBytesMax } = group.sectionAt(section);
+      sum += Math.min(group.totalOf(domain), pageCount * rawBytesMax);
     }
     return sum;
   }
@@ -267,7 +268,7 @@ export class GroupColumns {
       isWhole ? 1 : transactionCount,
       dictionary.window,
       dictionary.length,
-      sectionOf(group, section).rawBytesMax,
+      group.sectionAt(section).rawBytesMax,
     );
     if (failed >= 0) {
       const page = isWhole ? 0 : elementAt(pages, failed);
@@ -283,7 +284,7 @@ export class GroupColumns {
    */
   #moveTextCodes(part: number, descriptor: number, first: number): void {
     let by = 0;
-    for (let i = 0; i < part; i++) by += elementAt(this.#groupOf(i).totals, textDomain);
+    for (let i = 0; i < part; i++) by += this.#groupOf(i).totalOf(textDomain);
     const { ints, exports } = this.kernel;
     const values = ints[(descriptor + DESCRIPTOR_VALUES) / 4] as number;
     const count = ints[(descriptor + DESCRIPTOR_COUNT) / 4] as number;
@@ -295,7 +296,7 @@ export class GroupColumns {
     const { kernel, scratch, open } = this;
     const { number, group, pages: pagesRead } = elementAt(this.pages, part);
     const isWhole = section >= pagedSectionCount;
-    const place = sectionOf(group, section);
+    const place = group.sectionAt(section);
     const pages = pagesIn(section, pagesRead);
     const wanted = isWhole ? undefined : this.#wanted[part];
     const table = scratch.reserveZeroed(pages.length * 8);
@@ -337,12 +338,12 @@ export class GroupColumns {
     const skipped = paged * (pageCount + 1) + (section - paged) * 2;
     const lastAt = section < pagedSectionCount ? pageCount : 1;
     const at = this.#startsAt[part] + skipped * 4;
-    if (this.kernel.ints[at / 4 + lastAt] !== group.sections[section]?.storedLength)
+    if (this.kernel.ints[at / 4 + lastAt] !== group.sectionAt(section).storedLength)
       throw damaged(`group ${number}.pages`, 'the lengths of the pages do not add up');
     return at;
   }
 
-  #readPageTable(number: number, group: GroupEntry): number {
+  #readPageTable(number: number, group: StoredGroup): number {
     const { kernel, scratch, open } = this;
     const { offset, length } = group.pageTable;
     const name = `group ${number}.pages`;
@@ -351,7 +352,7 @@ export class GroupColumns {
     open.reader.read(chunks.start, chunks.length, target, name);
     this.meter.bytesRead += chunks.length;
     const pageCount = pageCountOf(group);
-    const sectionCount = group.sections.length;
+    const sectionCount = group.sectionCount;
     const at = scratch.reserve(sectionCount * (pageCount + 2) * 4);
     const isRead = kernel.exports.readPageStarts(
       target + offset - chunks.start,
@@ -408,10 +409,6 @@ function textCodesOf(columns: readonly StoredColumn[]): number[] {
 function isTextCode({ id }: StoredColumn): boolean {
   const name = columnNamed(id);
   return name !== undefined && shapeOf(name).isTextCode === true;
-}
-
-function sectionOf(group: GroupEntry, section: number): GroupEntry['sections'][number] {
-  return elementAt(group.sections, section);
 }
 
 /** Reads the count of a column's values from its descriptor. */

@@ -13,7 +13,7 @@ import {
 } from '../kernels/layout/selection.ts';
 import { sliceOf } from '../segment/indexes/ascending-lists.ts';
 import { DOMAINS } from '../segment/layout/columns.ts';
-import type { GroupEntry } from '../segment/layout/directory.ts';
+import type { StoredGroup } from '../segment/layout/stored-group.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
@@ -44,16 +44,16 @@ export interface SelectedGroup {
 }
 
 /** Returns whether the item can match transactions of the span in a row group, or rewards of the group. */
-export function canMatch(item: PlannedItem, group: GroupEntry, span: TransactionSpan): boolean {
+export function canMatch(item: PlannedItem, group: StoredGroup, span: TransactionSpan): boolean {
   return item.array === 'rewards'
-    ? elementAt(group.totals, rewardDomain) > 0
+    ? group.totalOf(rewardDomain) > 0
     : candidateCount(item, group, span) > 0;
 }
 
 /** Returns in how many transactions of the span the item may match in a row group. */
 export function candidateCount(
   { driving }: PlannedItem,
-  group: GroupEntry,
+  group: StoredGroup,
   span: TransactionSpan,
 ): number {
   const { first, end } = spanIn(group, span);

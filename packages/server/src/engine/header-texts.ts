@@ -1,5 +1,4 @@
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
-import { elementAt } from '../base/element-at.ts';
 import { parentHashOnWire } from '../ledger/parent-hash-on-wire.ts';
 import type { Selection } from '../query/query.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
@@ -42,26 +41,26 @@ function jsonText(text: string | null): string {
 }
 
 function headerValue(segment: Segment, block: number, name: HeaderField): string {
-  const header = elementAt(segment.headers, block);
+  const { headers } = segment;
   switch (name) {
     case 'number':
-      return String(header.number);
+      return String(headers.numberAt(block));
     case 'hash':
-      return `"${header.hash}"`;
+      return `"${headers.hashAt(block)}"`;
     case 'parentSlot':
     case 'parentNumber':
-      return String(header.parentSlot);
+      return String(headers.parentSlotAt(block));
     case 'parentHash':
-      return jsonText(parentHashOnWire(header));
+      return jsonText(parentHashOnWire(headers.at(block)));
     case 'height':
-      return String(header.height);
+      return String(headers.heightAt(block));
     case 'timestamp':
-      return String(header.timestamp);
+      return String(headers.timestampAt(block));
     // The finalized head is known only to the stream, which replaces this null.
     case 'finalizedHead':
       return 'null';
     case 'recordCounts': {
-      const counts = elementAt(segment.counts, block);
+      const counts = segment.countsAt(block);
       return `{${RECORD_ARRAY_NAMES.map((array) => `"${array}":${counts[array]}`).join()}}`;
     }
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { GroupEntry } from '../segment/layout/directory.ts';
+import type { StoredGroup } from '../segment/layout/stored-group.ts';
 import { PageSet, pagesOf, type TransactionSpan } from './page-set.ts';
 import type { PlannedItem } from './plan-items.ts';
 
@@ -10,10 +10,10 @@ const groups = fc
     pageTransactions: fc.constantFrom(1, 2, 4, 64),
     firstTransaction: fc.constantFrom(0, 1, 2_050),
   })
-  .map((counts) => counts as unknown as GroupEntry);
-const pageOf = (group: GroupEntry, transaction: number) =>
+  .map((counts) => counts as unknown as StoredGroup);
+const pageOf = (group: StoredGroup, transaction: number) =>
   Math.floor(transaction / group.pageTransactions);
-const listOf = ({ transactionCount }: GroupEntry) =>
+const listOf = ({ transactionCount }: StoredGroup) =>
   Array.from({ length: transactionCount }, (_, transaction) => transaction);
 
 test('property: the position of a transaction in memory is the number of earlier transactions in pages that are read', () => {
@@ -69,7 +69,7 @@ test("property: a query reads the pages of its items' candidates in the span of 
 const ascending = (a: number, b: number) => a - b;
 
 function pagesIn(
-  group: GroupEntry,
+  group: StoredGroup,
   items: readonly PlannedItem[],
   span: TransactionSpan,
 ): number[] {

@@ -1,5 +1,6 @@
 import { sliceOf } from '../segment/indexes/ascending-lists.ts';
-import { type GroupEntry, pageCountOf } from '../segment/layout/directory.ts';
+import { pageCountOf } from '../segment/layout/directory.ts';
+import type { StoredGroup } from '../segment/layout/stored-group.ts';
 import type { PlannedItem } from './plan-items.ts';
 
 /** Transactions of a segment, counted from its first; the end is not included. */
@@ -11,7 +12,7 @@ export interface TransactionSpan {
 /** A row group and its number in the segment. */
 export interface NumberedGroup {
   readonly number: number;
-  readonly group: GroupEntry;
+  readonly group: StoredGroup;
 }
 
 /**
@@ -20,7 +21,7 @@ export interface NumberedGroup {
  */
 export class PageSet {
   readonly number: number;
-  readonly group: GroupEntry;
+  readonly group: StoredGroup;
   /** Ascending. */
   readonly pages: Uint32Array;
   /** For each page of the group, how many pages before it are read. One entry more than there are pages. */
@@ -61,7 +62,7 @@ export class PageSet {
 }
 
 /** Returns the part of a span that is in a row group; it is empty if they have no transaction in common. */
-export function spanIn(group: GroupEntry, { first, end }: TransactionSpan): TransactionSpan {
+export function spanIn(group: StoredGroup, { first, end }: TransactionSpan): TransactionSpan {
   const start = Math.max(first, group.firstTransaction);
   const stop = Math.min(end, group.firstTransaction + group.transactionCount);
   return { first: start, end: Math.max(start, stop) };
@@ -85,7 +86,7 @@ export function pagesOf(
 }
 
 function wantedPages(
-  group: GroupEntry,
+  group: StoredGroup,
   items: readonly PlannedItem[],
   span: TransactionSpan,
 ): Uint8Array {

@@ -2,11 +2,11 @@
 
 import { elementAt } from '../base/element-at.ts';
 import * as layout from '../kernels/layout/writing.ts';
-import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
 import { keyBytes } from '../segment/layout/dictionary.ts';
-import { type GroupEntry, PART, pageCountOf } from '../segment/layout/directory.ts';
+import { PART, pageCountOf } from '../segment/layout/directory.ts';
+import type { StoredGroup } from '../segment/layout/stored-group.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
 import { GroupColumns, wholeShare } from './group-columns.ts';
@@ -111,8 +111,8 @@ export class SegmentRun {
     this.#scratch = new Scratch(kernel);
     const { segment } = open;
     const { first, last } = options.range ?? { first: 0, last: Infinity };
-    this.#endBlock = firstAtOrAfter(segment.headers, last + 1);
-    this.#firstBlock = firstAtOrAfter(segment.headers, first);
+    this.#endBlock = segment.headers.firstAtOrAfter(last + 1);
+    this.#firstBlock = segment.headers.firstAtOrAfter(first);
     this.#alwaysLast = options.endsCoverage === true ? this.#endBlock - 1 : -1;
     const items = planItems(selection, open.index, segment.directory.transactionCount);
     this.report = {
@@ -205,7 +205,7 @@ export class SegmentRun {
     return Math.min(most, pageCountOf(group));
   }
 
-  #groupAt(number: number): GroupEntry {
+  #groupAt(number: number): StoredGroup {
     return elementAt(this.#open.segment.directory.groups, number);
   }
 
@@ -248,11 +248,11 @@ export class SegmentRun {
   }
 
   slotOf(block: number): number {
-    return elementAt(this.#open.segment.headers, block).number;
+    return this.#open.segment.headers.numberAt(block);
   }
 
   hashOf(block: number): string {
-    return elementAt(this.#open.segment.headers, block).hash;
+    return this.#open.segment.headers.hashAt(block);
   }
 
   get groupCount(): number {
@@ -355,7 +355,7 @@ export class SegmentRun {
       const { group } = pages;
       const end = Math.min(group.firstBlock + group.blockCount, endBlock);
       for (let block = group.firstBlock; block < end; block++) {
-        const { rewards } = elementAt(segment.counts, block);
+        const rewards = elementAt(segment.counts.rewards, block);
         const first = (transactionStarts[block] as number) - group.firstTransaction;
         const last = (transactionStarts[block + 1] as number) - group.firstTransaction;
         const own = at + (block - firstBlock) * layout.BLOCK_BYTES;
@@ -460,18 +460,6 @@ export class SegmentRun {
     this.#out = kernel.allocate(this.#outBytes);
     this.#at = this.#out;
   }
-}
-
-/** Returns the number of the first block with that slot or a later one. */
-export function firstAtOrAfter(headers: readonly BlockHeader[], slot: number): number {
-  let low = 0;
-  let high = headers.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (elementAt(headers, middle).number < slot) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 const lineStart = new TextEncoder().encode('{"header":');

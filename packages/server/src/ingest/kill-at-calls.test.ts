@@ -110,7 +110,8 @@ async function readBlocks(folder: string): Promise<string[]> {
   const blocks: string[] = [];
   for (const { id } of snapshot.segments) {
     const bytes = await readWholeFile(nodeFs, `${folder}/segments/${id}`);
-    for (const { number, hash } of openSegment(bytes).headers) blocks.push(`${number} ${hash}`);
+    for (const { number, hash } of openSegment(bytes).headers.toArray())
+      blocks.push(`${number} ${hash}`);
   }
   for (const { header } of snapshot.hot) blocks.push(`${header.number} ${header.hash}`);
   return blocks;

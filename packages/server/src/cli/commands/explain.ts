@@ -111,7 +111,7 @@ function explain(query: Query, paths: readonly string[]): SegmentCost[] {
 
 function openFile(engine: Engine, file: MeteredFile): OpenFile & { firstSlot: number } {
   const segment = engine.open(file.path, file.bytes);
-  return { file, segment, firstSlot: segment.headers[0]?.number ?? 0 };
+  return { file, segment, firstSlot: segment.blockCount > 0 ? segment.headers.numberAt(0) : 0 };
 }
 
 function explainFile(
@@ -154,8 +154,8 @@ interface TransactionRange {
 function transactionsIn({ headers, counts }: Segment, range: BlockRange): TransactionRange {
   let first = 0;
   let end = 0;
-  headers.forEach(({ number }, block) => {
-    const count = counts[block]?.transactions ?? 0;
+  counts.transactions.forEach((count, block) => {
+    const number = headers.numberAt(block);
     if (number < range.first) first += count;
     if (number <= range.last) end += count;
   });

@@ -75,7 +75,7 @@ export class SegmentBuffer implements SegmentBytes {
       parts,
       byteLength: this.#length,
       checksum: parts.reduce((sum, part) => crc32(part, sum), 0),
-      hashes: segment.headers.map(({ hash }) => hash),
+      hashes: segment.headers.toArray().map(({ hash }) => hash),
       signatures: locateSignatureIndex(segment),
     };
   }

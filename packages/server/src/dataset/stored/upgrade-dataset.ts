@@ -92,7 +92,7 @@ class Upgrade {
     const older = openAnySegment(bytes);
     const buffer = new SegmentBuffer();
     buffer.append(mergeSegments([older]));
-    const rewritten = await this.#store.write(buffer.finish(), older.headers);
+    const rewritten = await this.#store.write(buffer.finish(), older.headers.toArray());
     await this.#writer.commit([{ kind: 'rewrite', segments: [rewritten], blocks: [] }]);
     this.#store.settle(rewritten);
     await this.#collect();

@@ -115,13 +115,11 @@ class Verification {
     const opened = openSegment(bytes);
     const faults = verifySegment(opened);
     if (faults.length > 0) return faults;
-    this.#checkLinks(opened.headers);
+    const headers = opened.headers.toArray();
+    this.#checkLinks(headers);
     const { byteLength } = bytes;
     const signatures = locateSignatureIndex(opened);
-    const described = describeSegment(
-      { byteLength, checksum: crc32(bytes), signatures },
-      opened.headers,
-    );
+    const described = describeSegment({ byteLength, checksum: crc32(bytes), signatures }, headers);
     if (described.id !== segment.id)
       return [fileDamage('the content does not match the file name')];
     const isLocated =
@@ -135,8 +133,8 @@ class Verification {
     const opened = openSegment(bytes);
     const faults = verifySegment(opened);
     if (faults.length > 0) return faults;
-    this.#checkLinks(opened.headers);
-    const isExpected = opened.blockCount === 1 && opened.headers[0]?.hash === block.header.hash;
+    this.#checkLinks(opened.headers.toArray());
+    const isExpected = opened.blockCount === 1 && opened.headers.hashAt(0) === block.header.hash;
     return isExpected ? [] : [fileDamage('the block is not the one recorded in the journal')];
   }
 

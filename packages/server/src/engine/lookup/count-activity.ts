@@ -94,7 +94,8 @@ export function* countActivity(
     rows: rows.map(({ id, count }) => ({ address: valueOfKey(texts, id), count })),
     isCut,
   });
-  const ownHashes = new Set<string>(headers.map(({ hash }) => hash));
+  const hashes = headers.toArray().map(({ hash }) => hash);
+  const ownHashes = new Set<string>(hashes);
   const { rows: accountRows } = named(accounts);
   return {
     blockCount: blockEnd - blockStart,
@@ -114,7 +115,7 @@ export function* countActivity(
       rows: accountRows.filter(({ address }) => !ownHashes.has(address)),
       isCut: segment.addressCount > accountTable.length,
     },
-    lastHashes: headers.slice(-lastHashCount).map(({ hash }) => hash),
+    lastHashes: hashes.slice(-lastHashCount),
   };
 }
 

@@ -1,8 +1,10 @@
 import type { RecordArray } from '@sluice/protocol/field-table';
+import { elementAt } from '../../base/element-at.ts';
 import type { Selection } from '../../query/query.ts';
 import { sliceOf, unite } from '../../segment/indexes/ascending-lists.ts';
 import { SECTIONS } from '../../segment/layout/columns.ts';
-import { type GroupEntry, pageCountOf } from '../../segment/layout/directory.ts';
+import { pageCountOf } from '../../segment/layout/directory.ts';
+import type { StoredGroup } from '../../segment/layout/stored-group.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import { selectableArrays } from '../group-table.ts';
 import { type PlannedItem, planItems } from '../plan-items.ts';
@@ -34,7 +36,7 @@ export function estimateSegment(
   let candidateBlockCount = 0;
   for (let block = span.blockStart; block < span.blockEnd; block++) {
     const [from, to] = sliceOf(candidates, places.startOf(block), places.startOf(block + 1));
-    const rewardCount = hasRewards ? (segment.counts[block]?.rewards ?? 0) : 0;
+    const rewardCount = hasRewards ? elementAt(segment.counts.rewards, block) : 0;
     if (to > from || rewardCount > 0) candidateBlockCount++;
   }
   const sections = neededSections(items, selection);
@@ -44,7 +46,7 @@ export function estimateSegment(
       group.firstBlock < span.blockEnd && group.firstBlock + group.blockCount > span.blockStart;
     if (!isInRange) continue;
     byteCount += pageBytes(group, candidates, sections);
-    if (hasRewards) byteCount += group.sections[rewardSection]?.storedLength ?? 0;
+    if (hasRewards) byteCount += storedLengthOf(group, rewardSection);
   }
   return {
     blockCount: span.blockEnd - span.blockStart,
@@ -89,7 +91,7 @@ function neededSections(items: readonly PlannedItem[], { fields }: Selection): r
 }
 
 function pageBytes(
-  group: GroupEntry,
+  group: StoredGroup,
   candidates: Uint32Array,
   sections: readonly number[],
 ): number {
@@ -103,9 +105,11 @@ function pageBytes(
     lastPage = page;
   }
   if (pageCount === 0) return 0;
-  const stored = sections.reduce(
-    (sum, section) => sum + (group.sections[section]?.storedLength ?? 0),
-    0,
-  );
+  const stored = sections.reduce((sum, section) => sum + storedLengthOf(group, section), 0);
   return (stored * pageCount) / pageCountOf(group) + group.pageTable.length;
+}
+
+/** A section that the segment does not have takes no bytes. */
+function storedLengthOf(group: StoredGroup, section: number): number {
+  return section < group.sectionCount ? group.sectionAt(section).storedLength : 0;
 }

@@ -1,5 +1,5 @@
 import { elementAt } from '../../base/element-at.ts';
-import { keyTexts } from '../../segment/encoding/codec.ts';
+import { KeyTexts } from '../../segment/encoding/codec.ts';
 import { keyBytes } from '../../segment/layout/dictionary.ts';
 import type { Segment } from '../../segment/read/open-segment.ts';
 
@@ -24,6 +24,6 @@ export function readKeyTexts(
       keys.set(span.subarray(at, at + keyBytes), from * keyBytes);
     }
   }
-  const texts = keyTexts(keys);
-  return new Map(Array.from(sorted, (id, i) => [id, elementAt(texts, i)]));
+  const texts = new KeyTexts(keys);
+  return new Map(Array.from(sorted, (id, i) => [id, texts.at(i)]));
 }

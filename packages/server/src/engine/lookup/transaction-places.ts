@@ -1,11 +1,11 @@
 import { elementAt } from '../../base/element-at.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
+import type { BlockHeaders } from '../../segment/read/block-table.ts';
 import type { Segment } from '../../segment/read/open-segment.ts';
-import { type BlockRange, firstAtOrAfter } from '../segment-run.ts';
+import type { BlockRange } from '../segment-run.ts';
 
 /** Maps the transactions of a segment to their blocks. Both are numbered from the first one of the segment. */
 export class TransactionPlaces {
-  readonly #headers: readonly BlockHeader[];
+  readonly #headers: BlockHeaders;
   /** For each block, its first transaction. Has one more entry, for the end. */
   readonly #starts: Uint32Array;
 
@@ -13,16 +13,16 @@ export class TransactionPlaces {
     this.#headers = segment.headers;
     this.#starts = new Uint32Array(segment.blockCount + 1);
     let start = 0;
-    segment.counts.forEach(({ transactions }, block) => {
-      start += transactions;
+    segment.counts.transactions.forEach((count, block) => {
+      start += count;
       this.#starts[block + 1] = start;
     });
   }
 
   /** Returns the blocks and the transactions of a slot range. The ends are exclusive. */
   within({ first, last }: BlockRange) {
-    const blockStart = firstAtOrAfter(this.#headers, first);
-    const blockEnd = Math.max(blockStart, firstAtOrAfter(this.#headers, last + 1));
+    const blockStart = this.#headers.firstAtOrAfter(first);
+    const blockEnd = Math.max(blockStart, this.#headers.firstAtOrAfter(last + 1));
     return { blockStart, blockEnd, start: this.startOf(blockStart), end: this.startOf(blockEnd) };
   }
 
@@ -33,7 +33,7 @@ export class TransactionPlaces {
 
   /** Returns the block of the first slot at or after this one, or the number of blocks. */
   blockAtOrAfter(slot: number): number {
-    return firstAtOrAfter(this.#headers, slot);
+    return this.#headers.firstAtOrAfter(slot);
   }
 
   /** Returns the block of a transaction. */
@@ -49,6 +49,6 @@ export class TransactionPlaces {
   }
 
   slotOf(block: number): number {
-    return elementAt(this.#headers, block).number;
+    return this.#headers.numberAt(block);
   }
 }

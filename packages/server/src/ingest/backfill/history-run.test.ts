@@ -73,7 +73,7 @@ test('behavior: a block without a height gets it from its child, also in its byt
   expect(run.add(heightless(three))).toBe(undefined);
   const taken = run.take(true);
   expect(taken.map(({ header }) => header)).toEqual([three, four]);
-  expect(taken.map(({ bytes }) => openSegment(bytes).headers[0])).toEqual([three, four]);
+  expect(taken.map(({ bytes }) => openSegment(bytes).headers.at(0))).toEqual([three, four]);
 });
 
 test('behavior: an omitted parent hash is added when the parent is known, also in the bytes', () => {
@@ -85,7 +85,7 @@ test('behavior: an omitted parent hash is added when the parent is known, also i
   expect(run.add(blockOf(one))).toBe(undefined);
   const [taken, ...rest] = run.take(false);
   expect([taken?.header, rest.length]).toEqual([three, 1]);
-  expect(openSegment(taken?.bytes as Uint8Array).headers).toEqual([three]);
+  expect(openSegment(taken?.bytes as Uint8Array).headers.toArray()).toEqual([three]);
 });
 
 test('behavior: without a height of the child, and at slot 0, the height stays unknown', () => {

@@ -13,7 +13,7 @@ test('default: a thread prepares whole blocks, and drafts if they are wanted', a
     whole.normalize(slot, toBytes(wholeBlock()), 'node'),
     drafts.normalize(slot, toBytes(wholeBlock()), 'node'),
   ]);
-  expect(openSegment(block.bytes).headers).toEqual([block.header]);
+  expect(openSegment(block.bytes).headers.toArray()).toEqual([block.header]);
   expect([block.bytes.buffer, draft.bytes.buffer]).toEqual([
     expect.any(ArrayBuffer),
     expect.any(SharedArrayBuffer),

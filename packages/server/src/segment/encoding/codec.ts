@@ -118,20 +118,28 @@ function join(bytes: Uint8Array, planes: number, count: number, width: number): 
 
 const keyBytes = 32;
 
-/** Returns the base58 texts of keys of 32 bytes each. */
-export function keyTexts(keys: Uint8Array): string[] {
-  const { memory, exports } = codec();
-  const count = keys.length / keyBytes;
-  const tables = FREE_MEMORY_START;
-  const input = tables + exports.BASE58_TABLE_BYTES.value;
-  const out = input + keys.length + slackBytes;
-  ensureMemory(memory, out + count * KEY_TEXT_BYTES + slackBytes);
-  exports.base58Initialize(tables);
-  new Uint8Array(memory.buffer).set(keys, input);
-  exports.keyTexts(input, count, out);
-  const texts = Buffer.from(memory.buffer, out, count * KEY_TEXT_BYTES);
-  const list: string[] = [];
-  for (let at = 0; at < texts.length; at += KEY_TEXT_BYTES)
-    list.push(texts.toString('latin1', at, at + (texts[at + KEY_TEXT_BYTES - 1] as number)));
-  return list;
+/** The base58 texts of keys of 32 bytes each. They are bytes until they are requested, because most never are. */
+export class KeyTexts {
+  readonly length: number;
+  readonly #bytes: Buffer;
+
+  constructor(keys: Uint8Array) {
+    const { memory, exports } = codec();
+    this.length = keys.length / keyBytes;
+    const tables = FREE_MEMORY_START;
+    const input = tables + exports.BASE58_TABLE_BYTES.value;
+    const out = input + keys.length + slackBytes;
+    ensureMemory(memory, out + this.length * KEY_TEXT_BYTES + slackBytes);
+    exports.base58Initialize(tables);
+    new Uint8Array(memory.buffer).set(keys, input);
+    exports.keyTexts(input, this.length, out);
+    this.#bytes = Buffer.from(memory.buffer.slice(out, out + this.length * KEY_TEXT_BYTES));
+  }
+
+  at(index: number): string {
+    assert(index < this.length, 'the list has the text');
+    const start = index * KEY_TEXT_BYTES;
+    const length = this.#bytes[start + KEY_TEXT_BYTES - 1] as number;
+    return this.#bytes.toString('latin1', start, start + length);
+  }
 }

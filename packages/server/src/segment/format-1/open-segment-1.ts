@@ -1,6 +1,5 @@
 /** Reads segments of format 1, in which every column of a row group is one unit. Only used to convert them. */
 import { elementAt } from '../../base/element-at.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
 import { ByteColumn, IntColumn, LongColumn } from '../encoding/growable.ts';
 import {
   damaged,
@@ -16,7 +15,13 @@ import { keyBytes } from '../layout/dictionary.ts';
 import { decodeFooter, footerBytes, headerBytes } from '../layout/directory.ts';
 import { pageKeyCount } from '../layout/limits.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
-import { type BlockTable, readCounts, readHeaders } from '../read/open-segment.ts';
+import {
+  type BlockColumns,
+  BlockHeaders,
+  type CountColumns,
+  countsAt,
+  readCounts,
+} from '../read/block-table.ts';
 import type { RowSegment } from '../write/merge-segments.ts';
 import { BLOCK_COLUMN_NAMES_1, COLUMN_NAMES_1 } from './columns.ts';
 import { type Directory, decodeDirectory, type GroupEntry } from './directory.ts';
@@ -30,17 +35,21 @@ export function openSegment1(bytes: Uint8Array): RowSegment {
   return new Segment1(bytes, decodeDirectory(stored, footer, bytes.length));
 }
 
-class Segment1 implements RowSegment, BlockTable {
-  readonly headers: readonly BlockHeader[];
-  readonly counts: readonly BlockCounts[];
+class Segment1 implements RowSegment, BlockColumns {
+  readonly headers: BlockHeaders;
+  readonly #counts: CountColumns;
   readonly #bytes: Uint8Array;
   readonly #directory: Directory;
 
   constructor(bytes: Uint8Array, directory: Directory) {
     this.#bytes = bytes;
     this.#directory = directory;
-    this.headers = readHeaders(this);
-    this.counts = readCounts(this);
+    this.headers = new BlockHeaders(this);
+    this.#counts = readCounts(this);
+  }
+
+  countsAt(block: number): BlockCounts {
+    return countsAt(this.#counts, block);
   }
 
   get blockCount(): number {
@@ -118,9 +127,10 @@ class Segment1 implements RowSegment, BlockTable {
   #restoreIndexes({ txIndex }: GroupRows, { firstBlock, blockCount }: GroupEntry): void {
     const { values } = txIndex;
     let row = 0;
-    for (const { transactions } of this.counts.slice(firstBlock, firstBlock + blockCount)) {
+    const { transactions } = this.#counts;
+    for (const count of transactions.subarray(firstBlock, firstBlock + blockCount)) {
       let index = 0;
-      for (const end = row + transactions; row < end; row++) {
+      for (const end = row + count; row < end; row++) {
         index += values[row] as number;
         values[row] = index;
       }

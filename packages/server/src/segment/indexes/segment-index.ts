@@ -21,6 +21,12 @@ const foundCountMax = 4_096;
 const listCountMax = 4;
 const listBytesMax = 1 << 18;
 
+/**
+ * A longer page of postings is read again by the next query that needs another list of it. A few lists of the busiest addresses take most of
+ * such a page, up to a megabyte in each of thousands of open segments, and a scan needs one or two of them, once.
+ */
+const keptPageBytesMax = 1 << 16;
+
 /** A filter of instructions. Their data must start with one of the values of each list in `prefixes`. */
 export interface ClassFilter {
   readonly programs: Uint32Array | undefined;
@@ -53,10 +59,17 @@ export class SegmentIndex {
     for (const part of this.#parts()) discard(part);
   }
 
+  /** Frees the long pages. Lists that were decoded from them stay. */
+  releaseLongPages(): void {
+    for (const [number, page] of this.#pages) {
+      if (page.bytes.length <= keptPageBytesMax) continue;
+      this.#pages.delete(number);
+      for (const part of viewsOf(page)) discard(part);
+    }
+  }
+
   #parts(): ArrayBufferView[] {
-    const pages = [...this.#pages.values()].flatMap((page) =>
-      Object.values<ArrayBufferView>({ ...page }),
-    );
+    const pages = [...this.#pages.values()].flatMap(viewsOf);
     const parts = [this.#classBytes, ...this.#lists.values(), ...pages];
     return parts.filter((part) => part !== undefined);
   }
@@ -203,6 +216,10 @@ function areEqual(a: Uint8Array, b: Uint8Array): boolean {
 function ownCopy(page: Uint8Array): Uint8Array {
   const isWholeBuffer = page.buffer.byteLength === page.byteLength;
   return isWholeBuffer ? page : new Uint8Array(page);
+}
+
+function viewsOf(page: PostingsPage): ArrayBufferView[] {
+  return Object.values<ArrayBufferView>({ ...page });
 }
 
 function scanPostings(bytes: Uint8Array): PostingsPage {

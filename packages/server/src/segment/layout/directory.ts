@@ -25,6 +25,7 @@ import {
   writeEntry,
 } from '../encoding/unit.ts';
 import { DOMAINS } from './columns.ts';
+import { StoredGroup } from './stored-group.ts';
 
 export const formatVersion = 2;
 export const headerBytes = 16;
@@ -110,6 +111,11 @@ export interface Directory {
   readonly sections: readonly StoredSection[];
   readonly groups: readonly GroupEntry[];
   readonly parts: readonly Part[];
+}
+
+/** A directory as it is read from a segment. */
+export interface StoredDirectory extends Directory {
+  readonly groups: readonly StoredGroup[];
 }
 
 export function encodeHeader(version = formatVersion): Uint8Array {
@@ -198,16 +204,14 @@ export function decodeDirectory(
   stored: Uint8Array,
   entry: UnitEntry,
   fileLength: number,
-): Directory {
+): StoredDirectory {
   const reader = new ByteReader(decodeUnit(stored, entry, 'directory'), 'directory');
   const [blockCount, transactionCount, addressCount] = [reader.int(), reader.int(), reader.int()];
   const signatureCount = reader.int();
   const plainBytes = reader.long();
   const [sectionCount, groupCount, partCount] = [reader.int(), reader.int(), reader.int()];
   const sections = reader.many(sectionCount, readSection);
-  const groups: GroupEntry[] = [];
-  reader.checkCount(groupCount);
-  for (let i = 0; i < groupCount; i++) groups.push(readGroup(reader, sectionCount));
+  const groups = StoredGroup.readAll(reader, groupCount, sectionCount);
   const parts = reader.many(partCount, readPart);
   for (const { kind, number, entry: own } of parts) {
     if (!isPossibleEntry(own, fileLength)) throw impossibleEntry(`part ${kind}.${number}`);
@@ -220,12 +224,9 @@ export function decodeDirectory(
 
 // These are functions of the module and not closures: docs/decisions/0021-no-closures-per-call-in-hot-code.md explains why.
 
-function highestEnd(groups: readonly GroupEntry[]): number {
+function highestEnd(groups: readonly StoredGroup[]): number {
   let highest = 0;
-  for (const { sections } of groups) {
-    const last = sections.at(-1);
-    if (last !== undefined) highest = Math.max(highest, last.offset + last.storedLength);
-  }
+  for (const { end } of groups) highest = Math.max(highest, end);
   return highest;
 }
 
@@ -245,39 +246,6 @@ function readColumn(reader: ByteReader): StoredColumn {
 function readPart(reader: ByteReader): Part {
   const [kind, number] = [reader.int(), reader.int()];
   return { kind, number, entry: reader.entry() };
-}
-
-function readInt(reader: ByteReader): number {
-  return reader.int();
-}
-
-function readGroup(reader: ByteReader, sectionCount: number): GroupEntry {
-  const [firstBlock, blockCount, firstTransaction] = [reader.int(), reader.int(), reader.int()];
-  const transactionCount = reader.int();
-  const highestBefore = reader.int() | 0;
-  const pageTransactions = reader.int();
-  const totals = reader.many(DOMAINS.length, readInt);
-  const pageTable = { offset: reader.long(), length: reader.int() };
-  let offset = pageTable.offset + pageTable.length;
-  const sections: SectionPlace[] = [];
-  reader.checkCount(sectionCount);
-  for (let i = 0; i < sectionCount; i++) {
-    const place = { offset, storedLength: reader.int(), rawBytesMax: reader.int() };
-    offset += place.storedLength;
-    sections.push(place);
-  }
-  if (pageTransactions === 0) throw damaged('directory', 'a row group has pages without rows');
-  return {
-    firstBlock,
-    blockCount,
-    firstTransaction,
-    transactionCount,
-    highestBefore,
-    pageTransactions,
-    totals,
-    pageTable,
-    sections,
-  };
 }
 
 /** Returns the number of pages of each paged section of the group. */

@@ -84,9 +84,9 @@ class GroupDecoder {
   }
 
   nextBlock(number: number): Block {
-    const counts = elementAt(this.#segment.counts, number);
+    const counts = this.#segment.countsAt(number);
     const block: OpenBlock = {
-      header: elementAt(this.#segment.headers, number),
+      header: this.#segment.headers.at(number),
       transactions: [],
       instructions: [],
       logs: [],

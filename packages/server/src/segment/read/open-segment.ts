@@ -1,10 +1,8 @@
 import { elementAt } from '../../base/element-at.ts';
 import { discard } from '../../base/memory/discard.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
-import { type BlockHash, toSlot, trustedBlockHash } from '../../ledger/primitives.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { chunkBytes, findDamagedChunk } from '../encoding/chunk-checksums.ts';
-import { keyTexts } from '../encoding/codec.ts';
 import {
   damaged,
   decodeUnit,
@@ -19,7 +17,6 @@ import { pagedSectionCount } from '../layout/columns.ts';
 import { keyBytes } from '../layout/dictionary.ts';
 import {
   checkHeader,
-  type Directory,
   decodeDirectory,
   decodeFooter,
   footerBytes,
@@ -27,8 +24,10 @@ import {
   PART,
   type Part,
   pageCountOf,
+  type StoredDirectory,
 } from '../layout/directory.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
+import { BlockHeaders, type CountColumns, countsAt, readCounts } from './block-table.ts';
 import { decodeGroup, sectionName } from './decode-group.ts';
 
 /** The source of a segment's bytes: memory, or a file read by range. Synchronous, for use in worker threads. */
@@ -77,11 +76,11 @@ export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly 
   const directory = decodeDirectory(stored, footer, length);
   const { start, end } = blockTablePlace(directory);
   const table = await remote.read(start, end - start);
-  return new Segment(partInMemory(table, start, length), directory).headers;
+  return new Segment(partInMemory(table, start, length), directory).headers.toArray();
 }
 
 /** The units of the block table are adjacent. */
-function blockTablePlace({ parts }: Directory): { start: number; end: number } {
+function blockTablePlace({ parts }: StoredDirectory): { start: number; end: number } {
   let [start, end] = [Number.POSITIVE_INFINITY, 0];
   for (const { kind, entry } of parts) {
     if (kind !== PART.blockColumn) continue;
@@ -104,16 +103,16 @@ function partInMemory(part: Uint8Array, start: number, length: number): SegmentB
 
 export class Segment {
   readonly bytes: SegmentBytes;
-  readonly directory: Directory;
+  readonly directory: StoredDirectory;
   /** By kind, then by number. */
   readonly #parts: ReadonlyMap<number, ReadonlyMap<number, UnitEntry>>;
-  #headers: readonly BlockHeader[] | undefined;
-  #counts: readonly BlockCounts[] | undefined;
+  #headers: BlockHeaders | undefined;
+  #counts: CountColumns | undefined;
   /** The segment with its block table in memory, after one of the two was read and until the other one is. */
   #withBlockTable: Segment | undefined;
   #checksums: Uint8Array | undefined;
 
-  constructor(bytes: SegmentBytes, directory: Directory) {
+  constructor(bytes: SegmentBytes, directory: StoredDirectory) {
     this.bytes = bytes;
     this.directory = directory;
     this.#parts = partsByKind(directory.parts);
@@ -127,18 +126,22 @@ export class Segment {
     return this.directory.addressCount;
   }
 
-  get groups(): Directory['groups'] {
+  get groups(): StoredDirectory['groups'] {
     return this.directory.groups;
   }
 
-  get headers(): readonly BlockHeader[] {
-    this.#headers ??= readHeaders(this.#takeBlockTable());
+  get headers(): BlockHeaders {
+    this.#headers ??= new BlockHeaders(this.#takeBlockTable());
     return this.#headers;
   }
 
-  get counts(): readonly BlockCounts[] {
+  get counts(): CountColumns {
     this.#counts ??= readCounts(this.#takeBlockTable());
     return this.#counts;
+  }
+
+  countsAt(block: number): BlockCounts {
+    return countsAt(this.counts, block);
   }
 
   /** The checksums of the chunks of the plain part, 4 bytes each. */
@@ -337,68 +340,4 @@ export function partName(kind: number, number: number): string {
   const name = PART_NAMES.get(kind) ?? `part ${kind}`;
   if (kind !== PART.blockColumn) return `${name} ${number}`;
   return `blocks.${BLOCK_COLUMN_LABELS.get(number) ?? number}`;
-}
-
-/** The content of the block table in any format. */
-export interface BlockTable {
-  readonly blockCount: number;
-  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array;
-  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array;
-  readBlockBytes(name: BlockColumnOf<'bytes'>): Uint8Array;
-}
-
-export function readHeaders(segment: BlockTable): BlockHeader[] {
-  const longs = (name: BlockColumnOf<'long'>) => segment.readBlockLongs(name);
-  const ints = (name: BlockColumnOf<'int'>) => segment.readBlockInts(name);
-  const [numbers, distances] = [longs('number'), longs('parentDistance')];
-  const [heights, heightNull] = [longs('height'), ints('heightNull')];
-  const [times, timeNull] = [longs('timestamp'), ints('timestampNull')];
-  const hashes = keyTexts(segment.readBlockBytes('hash'));
-  const parentKinds = ints('parentHashKind');
-  const parents = keyTexts(segment.readBlockBytes('parentHash'));
-  let number = 0;
-  let parentAt = 0;
-  let before: BlockHash | null = null;
-  const headers: BlockHeader[] = [];
-  for (let row = 0; row < segment.blockCount; row++) {
-    number += Number(numbers[row]);
-    // A kernel encodes 32 bytes each, so the texts need no further check.
-    const hash = trustedBlockHash(elementAt(hashes, row));
-    const kind = parentKinds[row];
-    const isStored = kind !== 0 && kind !== 1;
-    const stored = isStored ? trustedBlockHash(elementAt(parents, parentAt++)) : null;
-    headers.push({
-      number: toSlot(number),
-      hash,
-      parentSlot: toSlot(number - Number(distances[row])),
-      parentHash: kind === 1 ? before : stored,
-      height: heightNull[row] === 1 ? null : Number(heights[row]),
-      timestamp: timeNull[row] === 1 ? null : BigInt.asIntN(64, elementAt(times, row)),
-    });
-    before = hash;
-  }
-  return headers;
-}
-
-export function readCounts(segment: BlockTable): BlockCounts[] {
-  const ints = (name: BlockColumnOf<'int'>) => segment.readBlockInts(name);
-  const columns = {
-    transactions: ints('transactions'),
-    instructions: ints('instructions'),
-    logs: ints('logs'),
-    balances: ints('balances'),
-    tokenBalances: ints('tokenBalances'),
-    rewards: ints('rewards'),
-  };
-  const counts: BlockCounts[] = [];
-  for (let row = 0; row < segment.blockCount; row++)
-    counts.push({
-      transactions: elementAt(columns.transactions, row),
-      instructions: elementAt(columns.instructions, row),
-      logs: elementAt(columns.logs, row),
-      balances: elementAt(columns.balances, row),
-      tokenBalances: elementAt(columns.tokenBalances, row),
-      rewards: elementAt(columns.rewards, row),
-    });
-  return counts;
 }

@@ -103,7 +103,10 @@ export function rewriteSegment(bytes: Uint8Array, rewriting: Rewriting): Uint8Ar
       const storedLength = pages.reduce((sum, { length }) => sum + length, 0);
       return { offset: add(Buffer.concat(pages)), storedLength, rawBytesMax };
     });
-    return { ...entry, pageTransactions, pageTable, sections: places };
+    const { firstBlock, blockCount, firstTransaction, transactionCount, highestBefore } = entry;
+    const rows = { firstBlock, blockCount, firstTransaction, transactionCount };
+    const { totals } = entry;
+    return { ...rows, highestBefore, totals, pageTransactions, pageTable, sections: places };
   });
   add(new Uint8Array(-offset & (chunkBytes - 1)));
   const parts = segment.directory.parts.filter(isPlain).map((part) => {

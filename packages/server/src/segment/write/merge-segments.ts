@@ -12,14 +12,15 @@ import type { DictionaryBuilder } from '../layout/dictionary.ts';
 import { pageKeyCount } from '../layout/limits.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
 import { type IdMap, RowSource } from '../layout/row-source.ts';
+import type { BlockHeaders } from '../read/block-table.ts';
 import { collect } from './build-segment.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
 /** A segment of this or an older format whose rows can be appended to another. */
 export interface RowSegment {
-  readonly headers: readonly BlockHeader[];
-  readonly counts: readonly BlockCounts[];
+  readonly headers: BlockHeaders;
   readonly addressCount: number;
+  countsAt(block: number): BlockCounts;
   /** The blocks of each row group. */
   readonly groups: readonly { readonly firstBlock: number; readonly blockCount: number }[];
   readGroup(number: number): GroupRows;
@@ -43,14 +44,14 @@ export function mergeUnderHeader(segment: RowSegment, header: BlockHeader): Uint
 export function appendSegment(
   writer: SegmentWriter,
   segment: RowSegment,
-  headers: readonly BlockHeader[] = segment.headers,
+  headers: readonly BlockHeader[] = segment.headers.toArray(),
 ): void {
   const ids = new SegmentIds(segment, writer.dictionary);
   segment.groups.forEach(({ firstBlock, blockCount }, number) => {
     const columns = segment.readGroup(number);
     const source = new RowSource(columns, ids, readTexts(columns));
     for (let block = firstBlock; block < firstBlock + blockCount; block++) {
-      const counts = elementAt(segment.counts, block);
+      const counts = segment.countsAt(block);
       writer.appendRows(elementAt(headers, block), counts, (rows, texts) =>
         source.copy(counts, rows, texts),
       );

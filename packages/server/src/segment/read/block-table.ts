@@ -1,0 +1,141 @@
+import { elementAt } from '../../base/element-at.ts';
+import type { BlockHeader } from '../../ledger/block.ts';
+import { type BlockHash, type Slot, toSlot, trustedBlockHash } from '../../ledger/primitives.ts';
+import { KeyTexts } from '../encoding/codec.ts';
+import type { BlockColumnOf } from '../layout/block-columns.ts';
+import type { BlockCounts } from '../layout/block-counts.ts';
+
+/** The source of the columns of a block table, in any format. */
+export interface BlockColumns {
+  readonly blockCount: number;
+  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array;
+  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array;
+  readBlockBytes(name: BlockColumnOf<'bytes'>): Uint8Array;
+}
+
+/** The values of `parentHashKind`. Every other value means that the hash is stored. */
+const unknownParent = 0;
+const previousBlock = 1;
+
+/**
+ * The headers of a segment's blocks, by the number of the block in the segment. They are stored in columns, and an object is created for each
+ * request: a service has thousands of open segments with hundreds of blocks each.
+ */
+export class BlockHeaders {
+  readonly length: number;
+  readonly #numbers: Float64Array;
+  readonly #parentDistances: BigUint64Array;
+  readonly #hashes: KeyTexts;
+  readonly #parentKinds: Uint32Array;
+  readonly #storedParents: KeyTexts;
+  readonly #heights: BigUint64Array;
+  readonly #heightNull: Uint32Array;
+  readonly #timestamps: BigUint64Array;
+  readonly #timestampNull: Uint32Array;
+
+  constructor(columns: BlockColumns) {
+    const { blockCount } = columns;
+    const differences = columns.readBlockLongs('number');
+    this.length = blockCount;
+    this.#numbers = new Float64Array(blockCount);
+    let number = 0;
+    for (let block = 0; block < blockCount; block++) {
+      number += Number(differences[block]);
+      this.#numbers[block] = number;
+    }
+    this.#parentDistances = columns.readBlockLongs('parentDistance');
+    this.#heights = columns.readBlockLongs('height');
+    this.#heightNull = columns.readBlockInts('heightNull');
+    this.#timestamps = columns.readBlockLongs('timestamp');
+    this.#timestampNull = columns.readBlockInts('timestampNull');
+    this.#hashes = new KeyTexts(columns.readBlockBytes('hash'));
+    this.#parentKinds = columns.readBlockInts('parentHashKind');
+    this.#storedParents = new KeyTexts(columns.readBlockBytes('parentHash'));
+  }
+
+  at(block: number): BlockHeader {
+    return {
+      number: this.numberAt(block),
+      hash: this.hashAt(block),
+      parentSlot: this.parentSlotAt(block),
+      parentHash: this.parentHashAt(block),
+      height: this.heightAt(block),
+      timestamp: this.timestampAt(block),
+    };
+  }
+
+  numberAt(block: number): Slot {
+    return toSlot(elementAt(this.#numbers, block));
+  }
+
+  hashAt(block: number): BlockHash {
+    // A kernel encodes 32 bytes each, so the texts need no further check.
+    return trustedBlockHash(this.#hashes.at(block));
+  }
+
+  parentSlotAt(block: number): Slot {
+    return toSlot(this.numberAt(block) - Number(elementAt(this.#parentDistances, block)));
+  }
+
+  parentHashAt(block: number): BlockHash | null {
+    const kind = this.#parentKinds[block];
+    if (kind === unknownParent) return null;
+    if (kind === previousBlock) return block === 0 ? null : this.hashAt(block - 1);
+    let stored = 0;
+    for (let before = 0; before < block; before++) {
+      const other = this.#parentKinds[before];
+      if (other !== unknownParent && other !== previousBlock) stored++;
+    }
+    return trustedBlockHash(this.#storedParents.at(stored));
+  }
+
+  heightAt(block: number): number | null {
+    return this.#heightNull[block] === 1 ? null : Number(elementAt(this.#heights, block));
+  }
+
+  timestampAt(block: number): bigint | null {
+    if (this.#timestampNull[block] === 1) return null;
+    return BigInt.asIntN(64, elementAt(this.#timestamps, block));
+  }
+
+  toArray(): BlockHeader[] {
+    return Array.from({ length: this.length }, (_, block) => this.at(block));
+  }
+
+  /** Returns the number of the first block with that slot or a later one. */
+  firstAtOrAfter(slot: number): number {
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.numberAt(middle) < slot) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** The number of records of each kind, by block. */
+export type CountColumns = Readonly<Record<keyof BlockCounts, Uint32Array>>;
+
+export function readCounts(columns: BlockColumns): CountColumns {
+  return {
+    transactions: columns.readBlockInts('transactions'),
+    instructions: columns.readBlockInts('instructions'),
+    logs: columns.readBlockInts('logs'),
+    balances: columns.readBlockInts('balances'),
+    tokenBalances: columns.readBlockInts('tokenBalances'),
+    rewards: columns.readBlockInts('rewards'),
+  };
+}
+
+export function countsAt(columns: CountColumns, block: number): BlockCounts {
+  return {
+    transactions: elementAt(columns.transactions, block),
+    instructions: elementAt(columns.instructions, block),
+    logs: elementAt(columns.logs, block),
+    balances: elementAt(columns.balances, block),
+    tokenBalances: elementAt(columns.tokenBalances, block),
+    rewards: elementAt(columns.rewards, block),
+  };
+}
