@@ -26,8 +26,8 @@ import { Scratch } from './scratch.ts';
 const pieceBytesGoal = 1 << 18;
 export const pieceBytesMax = 1 << 19;
 
-/** Row groups are read together while they have no more wanted pages than this, about half of what a whole group has. */
-const batchPagesMax = 256;
+/** Row groups are read together while they have no more wanted pages than this, about as many as two whole groups have. */
+const batchPagesMax = 1_024;
 
 export interface BlockRange {
   /** Slots, both inclusive. */
