@@ -34,10 +34,8 @@ export function loadKeyTexts(
     // Most keys are in blocks that earlier groups have read.
     const left = placeFromBlocks(list, count, open.keyBlocks, table, texts);
     if (left === 0) return;
-    const ids = kernel.ints.slice(list / 4, list / 4 + left).sort();
-    announceKeys(open, columns, ids);
-    loadBlocks(open, columns, ids);
-    kernel.ints.set(ids, list / 4);
+    announceKeys(open, columns, list, left);
+    loadBlocks(open, columns, list, left);
     const out = texts + (count - left) * KEY_TEXT_BYTES;
     const single = placeFromBlocks(list, left, open.keyBlocks, table, out);
     placeSingle(open, columns, list, {
@@ -58,13 +56,15 @@ export function newKeysOf({ directory }: Segment, group: number): { first: numbe
   return { first, end: (groups[group + 1]?.highestBefore ?? addressCount - 1) + 1 };
 }
 
-/** Fetches the blocks and chunks with these keys from a remote segment in one step. Ids are ascending. */
+/** Fetches the blocks and chunks with the keys of a list from a remote segment in one step. */
 function announceKeys(
   { segment, reader }: EngineSegment,
   columns: GroupColumns,
-  ids: Uint32Array,
+  list: number,
+  keyCount: number,
 ): void {
   if (segment.bytes.expect === undefined) return;
+  const ids = columns.kernel.ints.slice(list / 4, list / 4 + keyCount).sort();
   columns.needsNewKeys = columns.pages.some(({ number }) => {
     const { first, end } = newKeysOf(segment, number);
     const count = ids.filter((id) => id >= first && id < end).length;
@@ -72,9 +72,9 @@ function announceKeys(
   });
   const { offset } = segment.partEntry(PART.keys, 0);
   const ranges: ByteRange[] = [];
-  const add = (first: number, count: number) => {
-    const keyCount = Math.min(count, segment.directory.addressCount - first);
-    const { start, length } = reader.chunksOf(offset + first * keyBytes, keyCount * keyBytes);
+  const add = (first: number, most: number) => {
+    const count = Math.min(most, segment.directory.addressCount - first);
+    const { start, length } = reader.chunksOf(offset + first * keyBytes, count * keyBytes);
     ranges.push({ start, end: start + length });
   };
   for (let from = 0; from < ids.length; ) {
@@ -87,13 +87,21 @@ function announceKeys(
   segment.bytes.expect(ranges);
 }
 
-/** Reads every block with several needed keys. */
-function loadBlocks(open: EngineSegment, columns: GroupColumns, ids: Uint32Array): void {
-  for (let from = 0; from < ids.length; ) {
-    const block = Math.floor((ids[from] as number) / blockKeys);
-    const to = endOfRun(ids, from, (block + 1) * blockKeys);
-    if (to - from >= blockKeysMin) loadBlock(open, columns, block);
-    from = to;
+/** Reads every block with several keys of the list. */
+function loadBlocks(
+  open: EngineSegment,
+  columns: GroupColumns,
+  list: number,
+  keyCount: number,
+): void {
+  const { kernel, scratch } = columns;
+  const blockCount = Math.ceil(open.segment.directory.addressCount / blockKeys);
+  const counts = scratch.reserveZeroed(blockCount * 4);
+  kernel.exports.countByBlock(list, keyCount, counts);
+  for (let block = 0; block < blockCount; block++) {
+    // Reading a block may replace the view of the memory.
+    if ((kernel.ints[counts / 4 + block] as number) >= blockKeysMin)
+      loadBlock(open, columns, block);
   }
 }
 
@@ -106,7 +114,8 @@ function placeSingle(
 ): void {
   const { kernel, scratch } = columns;
   const chunk = scratch.reserve(chunkBytes);
-  const ids = kernel.ints.slice(list / 4, list / 4 + count);
+  const ids = kernel.ints.slice(list / 4, list / 4 + count).sort();
+  kernel.ints.set(ids, list / 4);
   for (let from = 0; from < count; ) {
     const first = Math.floor((ids[from] as number) / chunkKeys) * chunkKeys;
     const to = endOfRun(ids, from, first + chunkKeys);

@@ -33,6 +33,7 @@ export interface EngineExports extends PageDecoder {
     pageCount: number,
     out: number,
   ): number;
+  countByBlock(ids: number, count: number, counts: number): void;
   placeFromBlocks(
     ids: number,
     count: number,

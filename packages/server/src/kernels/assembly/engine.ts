@@ -6,7 +6,7 @@ export {
   addColumn, addressTexts, applyChanges, highestOf, moveCodes, placeTransactions, resolvePost, startsOf, sumInRanges, sumOf,
 } from './engine/columns';
 export { selectInstructions, selectRewards, selectRows, selectTransactions, setGroup } from './engine/select';
-export { cancelRequests, placeFromBlocks, placeKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
+export { cancelRequests, countByBlock, placeFromBlocks, placeKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
 export { writeUlong } from './common/integers';
 export { setKeys } from './engine/write-context';
 export { takeKeyMissing } from './engine/write-values';

@@ -67,6 +67,14 @@ export function placeFromBlocks(ids: usize, count: u32, blocks: usize, keyTable:
   return left;
 }
 
+/** Adds the number of keys in each block to its entry of `counts`. */
+export function countByBlock(ids: usize, count: u32, counts: usize): void {
+  for (let i: u32 = 0; i < count; i++) {
+    const at = counts + ((load<u32>(ids + (i << 2)) >> BLOCK_KEYS_SHIFT) << 2);
+    store<u32>(at, load<u32>(at) + 1);
+  }
+}
+
 /** Cancels all requests. */
 export function cancelRequests(keyTable: usize, count: u32): void {
   for (let at = keyTable; at < keyTable + (count << 2); at += 4) if (load<u32>(at) == REQUESTED) store<u32>(at, 0);
