@@ -147,6 +147,15 @@ export class SegmentRun {
     this.#scratch.release();
   }
 
+  /** The share of the segment's transactions that the items may match. Rewards are of no transaction, so they count as all of them. */
+  get candidateShare(): number {
+    const { transactionCount } = this.#open.segment.directory;
+    let candidates = 0;
+    for (const { array, estimate } of this.report.items)
+      candidates += array === 'rewards' ? transactionCount : estimate;
+    return candidates === 0 ? 0 : Math.min(1, candidates / transactionCount);
+  }
+
   /** Returns the parts that the last batch needed as a whole, or undefined if none was read. The next one probably needs the same. */
   get lastParts(): GroupParts | undefined {
     if (this.#columns === undefined) return undefined;

@@ -24,7 +24,10 @@ export interface EngineEvaluatorModules {
  * segment yields.
  */
 const firstRunSlotCount = 4;
-/** The number of segments in the second run. It is small, because the run is planned from the few blocks of the first one, which may mislead. */
+/**
+ * The number of segments in the second run, unless the indexes of the first segment show that it has little text. The run is planned from the
+ * few blocks of the first one, which may mislead.
+ */
 const secondRunCountMax = 2;
 /**
  * The number of sealed segments in later runs. Between runs the threads wait until the reader has consumed the previous one; within a run
@@ -33,6 +36,8 @@ const secondRunCountMax = 2;
 const sealedRunCountMax = 8;
 /** If segments yield less text than this, each is evaluated by a single thread, so that each thread opens only its share of them. */
 const sparseBytesMax = aheadBytesMax;
+/** How many bytes of text a stored byte yields at most, about: all fields of all records take 14. */
+const textExpansion = 16;
 
 /** The number of hot blocks in one run: enough to keep the threads busy, few enough to read ahead. */
 const hotRunCountMax = 8;
@@ -56,10 +61,20 @@ interface DoneRuns {
   count: number;
   /** How many bytes of text the last run wrote for each of its slots, on average. */
   slotBytes: number;
+  /** The share of the transactions of the last segment that may match. */
+  candidateShare: number;
 }
 
-function runCountMax({ count }: DoneRuns): number {
-  return count <= 1 ? secondRunCountMax : sealedRunCountMax;
+interface RunEnd {
+  /** The slot to continue from. */
+  readonly next: number;
+  readonly byteCount: number;
+  readonly candidateShare: number;
+}
+
+function runCountMax({ count, candidateShare }: DoneRuns, next: SealedSegment | undefined): number {
+  const textBytesMax = candidateShare * (next?.byteLength ?? 0) * textExpansion;
+  return count <= 1 && textBytesMax > sparseBytesMax ? secondRunCountMax : sealedRunCountMax;
 }
 
 /** Evaluates with the engine's threads: sealed segments from their files, hot blocks from the journal. */
@@ -79,14 +94,18 @@ export class EngineEvaluator implements BlockEvaluator {
 
   async *evaluate(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
     let { first } = job;
-    const done: DoneRuns = { count: 0, slotBytes: 0 };
+    const done: DoneRuns = { count: 0, slotBytes: 0, candidateShare: 1 };
     while (first <= job.last) {
       const plan = await this.#plan({ ...job, first }, done);
       if (plan === undefined) return;
       try {
-        const { next, byteCount } = yield* this.#runUntilCut({ ...job, first }, plan);
+        const { next, byteCount, candidateShare } = yield* this.#runUntilCut(
+          { ...job, first },
+          plan,
+        );
         if (next > plan.last) {
           done.count++;
+          done.candidateShare = candidateShare;
           done.slotBytes = byteCount / (plan.last - plan.first + 1);
         }
         first = next;
@@ -104,7 +123,7 @@ export class EngineEvaluator implements BlockEvaluator {
     const { segments, hot } = snapshot;
     const from = firstSegmentEndingAtOrAfter(snapshot, first);
     const sealed = segments
-      .slice(from, from + runCountMax(done))
+      .slice(from, from + runCountMax(done, segments[from]))
       .filter((segment) => segment.first.number <= last);
     const [segment] = sealed;
     if (segment !== undefined) {
@@ -122,14 +141,15 @@ export class EngineEvaluator implements BlockEvaluator {
     return blocks.length > 0 ? this.#planHot(blocks) : undefined;
   }
 
-  /** Returns the slot to continue from and the number of bytes. The slot is inside the plan if the run was cut for other runs. */
+  /** Returns what the run did. The slot to continue from is inside the plan if the run was cut for other runs. */
   async *#runUntilCut(
     { selection, first, last, isUrgent, form, signal }: EvaluationJob,
     { keys, partCount, unit, turn, last: planLast, reportDamage }: RunPlan,
-  ): AsyncGenerator<EvaluatedBlocks, { next: number; byteCount: number }> {
+  ): AsyncGenerator<EvaluatedBlocks, RunEnd> {
     const range = { first, last: Math.min(last, planLast) };
     let next = first;
     let byteCount = 0;
+    let candidateShare = 1;
     // A line longer than the engine's buffer comes in several pieces. They are collected, because callers get whole lines.
     let begun: RunPiece[] = [];
     const how = { partCount, unit, turn, isUrgent, form, signal };
@@ -141,6 +161,7 @@ export class EngineEvaluator implements BlockEvaluator {
         byteCount += piece.bytes.length + (piece.deflated?.bytes.length ?? 0);
         if (piece.coverage === undefined) continue;
         const { slot, hash, endsWithLine, headerLine } = piece.coverage;
+        candidateShare = piece.coverage.candidateShare;
         const lastCovered: BlockRef = { number: toSlot(slot), hash: toBlockHash(hash) };
         next = slot + 1;
         const lines = begun.length === 0 ? null : joined(begun);
@@ -153,14 +174,14 @@ export class EngineEvaluator implements BlockEvaluator {
         };
       }
     } catch (error) {
-      if (isCodedError(error, 'engine-run-cut')) return { next, byteCount };
+      if (isCodedError(error, 'engine-run-cut')) return { next, byteCount, candidateShare };
       if (error instanceof SegmentFailure) reportDamage?.(error);
       throw error;
     } finally {
       for (const piece of begun) piece.release();
     }
     assert(begun.length === 0, 'the engine ends on a line');
-    return { next: planLast + 1, byteCount };
+    return { next: planLast + 1, byteCount, candidateShare };
   }
 
   /** Returns a run over the first blocks of a stream by one thread. */

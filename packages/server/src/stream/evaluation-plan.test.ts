@@ -23,10 +23,12 @@ const run = makeRun(
     height: 1,
   },
 );
+const byteLength = 40 << 20;
+const sealLarge = (blocks: Parameters<typeof sealRun>[0]) => ({ ...sealRun(blocks), byteLength });
 /** Twenty segments of one block each, the slots 10 to 29, and the hot blocks 30 to 49. */
 const snapshot = applyChanges(emptySnapshot, [
   { kind: 'create', anchor: { number: slot(9), hash: hash('a9') } },
-  { kind: 'append-sealed', segments: run.slice(0, 20).map((block) => sealRun([block])) },
+  { kind: 'append-sealed', segments: run.slice(0, 20).map((block) => sealLarge([block])) },
   { kind: 'extend', blocks: run.slice(20) },
 ]);
 
@@ -38,13 +40,14 @@ let closed: string[];
 let released: number;
 /** The bytes of text of each segment, and what the run yields instead, if set. */
 let textBytes: number;
+let candidateShare: number;
 let instead: ((asked: Asked) => AsyncGenerator<unknown>) | undefined;
 let damages: string[];
 let hotReads: number;
 
 beforeEach(() => {
   [asked, opened, closed, damages] = [[], [], [], []];
-  [released, textBytes, hotReads] = [0, 10, 0];
+  [released, textBytes, candidateShare, hotReads] = [0, 10, 1, 0];
   instead = undefined;
 });
 
@@ -55,6 +58,7 @@ function pieceOf(key: string, bytes = textBytes, isWhole = true) {
     slot: header.number,
     hash: header.hash,
     endsWithLine: true,
+    candidateShare,
     headerLine: Buffer.from('header'),
   };
   return {
@@ -130,7 +134,7 @@ describe('runs', () => {
   });
 
   test('behavior: the first run has four slots of a segment, so that one thread soon writes the first line', async () => {
-    const sealed = sealRun(run.slice(0, 20));
+    const sealed = sealLarge(run.slice(0, 20));
     const whole = applyChanges(emptySnapshot, [
       { kind: 'create', anchor: { number: slot(9), hash: hash('a9') } },
       { kind: 'append-sealed', segments: [sealed] },
@@ -156,6 +160,16 @@ describe('runs', () => {
     ]);
     expect(await ranges(15, 17, 1)).toEqual([[15, 17, 'segment']]);
     expect(await ranges(28, 99, 1)).toEqual([[28, 29, 'segment']]);
+  });
+
+  test('limit: the second run has eight segments if the candidates of the first one can yield only text that is buffered', async () => {
+    candidateShare = aheadBytesMax / 16 / byteLength;
+    await evaluate(10, 29);
+    expect(counts()).toEqual([1, 8, 8, 3]);
+    asked = [];
+    candidateShare *= 1.01;
+    await evaluate(10, 29);
+    expect(counts()).toEqual([1, 2, 8, 8, 1]);
   });
 
   test('behavior: only segments and blocks of the range are evaluated', async () => {

@@ -83,6 +83,8 @@ export interface Coverage {
   readonly headerLine: Uint8Array;
   /** Whether the text so far ends with the line of that block. */
   readonly endsWithLine: boolean;
+  /** The share of the transactions of the block's segment that may match, from 0 to 1. */
+  readonly candidateShare: number;
 }
 
 /** Compressed text: a part of a raw deflate stream that ends at a byte boundary, so that parts can be concatenated. */
@@ -118,7 +120,7 @@ export interface PartPiece extends RunPiece {
  *
  *   buffer  text · compressed text · header line · hash | …   each piece at a multiple of 8
  *   table   part · text length · slot · header line's length · hash's length · whether the text ends with a line of that slot ·
- *           compressed text's length · CRC of the text · its length before compression | …
+ *           share of candidates · compressed text's length · CRC of the text · its length before compression | …
  */
 export interface PieceBatch {
   /** The number of a buffer that is shared with the thread, or memory that is transferred. */

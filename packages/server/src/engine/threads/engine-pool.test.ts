@@ -118,6 +118,7 @@ test('behavior: every piece reports how far blocks are covered, with or without 
   })) {
     expect(bytes.length).toBe(0);
     expect(coverage?.endsWithLine).toBe(false);
+    expect(coverage?.candidateShare).toBe(0);
     slots.push(coverage?.slot ?? -1);
     expect(coverage?.hash).toBe(blocks[slots.at(-1) as number]?.header.hash);
     const header = answerQuery(query, [blocks[slots.at(-1) as number] as (typeof blocks)[number]]);
@@ -126,6 +127,22 @@ test('behavior: every piece reports how far blocks are covered, with or without 
   expect(slots).toEqual([...slots].sort((a, b) => a - b));
   expect(slots.at(-1)).toBe(4_000);
 });
+
+test.each([
+  ['all transactions', { transactions: [{}] }, 1],
+  ['all transactions twice', { transactions: [{}], logs: [{}] }, 1],
+  ['rewards', { rewards: [{}] }, 1],
+  ['an absent address', { logs: [{ programId: ['11111111111111111111111111111112'] }] }, 0],
+] as const)(
+  'behavior: pieces report the share of transactions that %s may match',
+  async (_, items, share) => {
+    const selection = parseTestQuery({ fromBlock: 0, ...items });
+    const shares = new Set<number | undefined>();
+    for await (const { coverage } of pool.run({ selection, range, keys }))
+      if (coverage !== undefined) shares.add(coverage.candidateShare);
+    expect([...shares]).toEqual([share]);
+  },
+);
 
 test('behavior: concurrent runs each get their own answer', async () => {
   const queries = Array.from({ length: 12 }, (_, i) =>

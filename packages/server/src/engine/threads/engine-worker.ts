@@ -459,6 +459,7 @@ function coverageOf(run: SegmentRun, block: number): Coverage {
     hash: run.hashOf(block),
     headerLine: run.headerLine(block),
     endsWithLine: block === run.lastLineBlock,
+    candidateShare: run.candidateShare,
   };
 }
 

@@ -2,7 +2,13 @@ import { expect, test } from 'vitest';
 import { BatchBuffers, PieceBatchWriter, readBatch } from './piece-batch.ts';
 
 const hash = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi';
-const coverage = { slot: 7, hash, headerLine: Buffer.from('{"header":{}}\n'), endsWithLine: true };
+const coverage = {
+  slot: 7,
+  hash,
+  headerLine: Buffer.from('{"header":{}}\n'),
+  endsWithLine: true,
+  candidateShare: 0.25,
+};
 const long = Buffer.alloc(200_000, 'a');
 
 function writeBatch(buffers: BatchBuffers, texts: readonly Uint8Array[]) {
@@ -45,6 +51,7 @@ test('behavior: a batch in use does not change while more is written, and header
   expect(third?.buffer).toBe(first?.buffer);
   expect(Buffer.from(piece?.coverage?.headerLine ?? []).toString()).toBe('{"header":{}}\n');
   expect(piece?.coverage?.hash).toBe(hash);
+  expect(piece?.coverage?.candidateShare).toBe(0.25);
 });
 
 test('limit: when all buffers are in use, batches are sent in newly allocated memory', () => {

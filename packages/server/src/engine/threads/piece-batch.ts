@@ -4,7 +4,8 @@ import { discard } from '../../base/memory/discard.ts';
 import { pieceBytesMax } from '../segment-run.ts';
 import type { Coverage, DeflatedText, PartPiece, PieceBatch } from './engine-messages.ts';
 
-const rowLength = 9;
+const rowLength = 10;
+type RestOfRow = [number, number, number, number];
 /** The slot of a piece that ends in the middle of a line. */
 const noSlot = -1;
 const noBytes = new Uint8Array(0);
@@ -93,7 +94,7 @@ export class PieceBatchWriter {
     draft.set(hash, at + length - hash.length);
     this.#length = at + length;
     this.#table.push(part, text.length, coverage?.slot ?? noSlot, header.length, hash.length);
-    this.#table.push(coverage?.endsWithLine === true ? 1 : 0);
+    this.#table.push(coverage?.endsWithLine === true ? 1 : 0, coverage?.candidateShare ?? 0);
     this.#table.push(compressed.length, deflated?.crc ?? 0, deflated?.plainLength ?? 0);
     if (this.#length >= batchBytesGoal) this.#takeInto(full);
     return full;
@@ -161,8 +162,8 @@ export function readBatch({ buffer, table }: PieceBatch, buffers: BatchBuffers):
     const [part, length, slot, headerLength, hashLength, endsWithLine, ...rest] = table.subarray(
       row,
       row + rowLength,
-    ) as unknown as [...[number, number, number, number, number, number], number, number, number];
-    const [deflatedLength, crc, plainLength] = rest;
+    ) as unknown as [number, number, number, number, number, number, ...RestOfRow];
+    const [candidateShare, deflatedLength, crc, plainLength] = rest;
     const deflatedAt = at + length;
     const headerAt = deflatedAt + deflatedLength;
     const hashAt = headerAt + headerLength;
@@ -180,6 +181,7 @@ export function readBatch({ buffer, table }: PieceBatch, buffers: BatchBuffers):
             // A header line is kept longer than the text.
             headerLine: bytes.slice(headerAt, hashAt),
             endsWithLine: endsWithLine === 1,
+            candidateShare,
           };
     const text = bytes.subarray(at, deflatedAt);
     pieces.push({ part, bytes: text, coverage, deflated, release });
