@@ -19,7 +19,8 @@ import {
   SECTIONS,
   shapeOf,
 } from '../segment/layout/columns.ts';
-import { pageCountOf, type StoredColumn } from '../segment/layout/directory.ts';
+import type { StoredColumn } from '../segment/layout/directory.ts';
+import { pageCountOf } from '../segment/layout/group-entry.ts';
 import {
   beginGroup,
   columnNamed,

@@ -1,5 +1,5 @@
 import { sliceOf } from '../segment/indexes/ascending-lists.ts';
-import { pageCountOf } from '../segment/layout/directory.ts';
+import { pageCountOf } from '../segment/layout/group-entry.ts';
 import type { StoredGroup } from '../segment/layout/stored-group.ts';
 import type { PlannedItem } from './plan-items.ts';
 

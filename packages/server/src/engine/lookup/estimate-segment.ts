@@ -3,7 +3,7 @@ import { elementAt } from '../../base/element-at.ts';
 import type { Selection } from '../../query/query.ts';
 import { sliceOf, unite } from '../../segment/indexes/ascending-lists.ts';
 import { SECTIONS } from '../../segment/layout/columns.ts';
-import { pageCountOf } from '../../segment/layout/directory.ts';
+import { pageCountOf } from '../../segment/layout/group-entry.ts';
 import type { StoredGroup } from '../../segment/layout/stored-group.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import { selectableArrays } from '../group-table.ts';

@@ -1,5 +1,5 @@
 import { elementAt } from '../../base/element-at.ts';
-import { pageCountOf } from '../../segment/layout/directory.ts';
+import { pageCountOf } from '../../segment/layout/group-entry.ts';
 import type { EngineKernel } from '../engine-kernel.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import { GroupColumns } from '../group-columns.ts';

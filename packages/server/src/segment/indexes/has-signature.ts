@@ -1,5 +1,6 @@
 import { SECTIONS, shapeOf } from '../layout/columns.ts';
-import type { GroupEntry, StoredSection } from '../layout/directory.ts';
+import type { StoredSection } from '../layout/directory.ts';
+import type { GroupEntry } from '../layout/group-entry.ts';
 import type { Segment } from '../read/open-segment.ts';
 import { SegmentIndex } from './segment-index.ts';
 

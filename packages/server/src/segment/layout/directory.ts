@@ -25,6 +25,7 @@ import {
   writeEntry,
 } from '../encoding/unit.ts';
 import { DOMAINS } from './columns.ts';
+import type { GroupEntry } from './group-entry.ts';
 import { StoredGroup } from './stored-group.ts';
 
 export const formatVersion = 2;
@@ -70,29 +71,6 @@ export interface StoredSection {
   /** Whether pages are compressed. */
   readonly isPacked: boolean;
   readonly columns: readonly StoredColumn[];
-}
-
-export interface SectionPlace {
-  readonly offset: number;
-  readonly storedLength: number;
-  /** The size of the longest page before compression. */
-  readonly rawBytesMax: number;
-}
-
-export interface GroupEntry {
-  readonly firstBlock: number;
-  readonly blockCount: number;
-  readonly firstTransaction: number;
-  readonly transactionCount: number;
-  /** The highest dictionary id of earlier groups; -1 in the first. */
-  readonly highestBefore: number;
-  readonly pageTransactions: number;
-  /** Rows by domain. */
-  readonly totals: readonly number[];
-  /** The position and length of the table of page lengths, which is directly before the first section. */
-  readonly pageTable: { readonly offset: number; readonly length: number };
-  /** By section number. */
-  readonly sections: readonly SectionPlace[];
 }
 
 export interface Part {
@@ -246,9 +224,4 @@ function readColumn(reader: ByteReader): StoredColumn {
 function readPart(reader: ByteReader): Part {
   const [kind, number] = [reader.int(), reader.int()];
   return { kind, number, entry: reader.entry() };
-}
-
-/** Returns the number of pages of each paged section of the group. */
-export function pageCountOf(group: GroupEntry): number {
-  return Math.ceil(group.transactionCount / group.pageTransactions);
 }

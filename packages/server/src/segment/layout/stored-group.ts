@@ -2,7 +2,7 @@ import { assert } from '../../base/assert.ts';
 import type { ByteReader } from '../encoding/byte-stream.ts';
 import { damaged } from '../encoding/unit.ts';
 import { DOMAINS } from './columns.ts';
-import type { GroupEntry, SectionPlace } from './directory.ts';
+import type { GroupEntry, SectionPlace } from './group-entry.ts';
 
 /** Where the numbers of a group are in its part of the array. */
 const firstBlockAt = 0;

@@ -7,7 +7,8 @@ import { codec } from '../encoding/codec.ts';
 import { ByteColumn, IntColumn, LongColumn } from '../encoding/growable.ts';
 import { damaged } from '../encoding/unit.ts';
 import { COLUMN_NAMES, COLUMNS, DOMAINS, pagedSectionCount, SECTIONS } from '../layout/columns.ts';
-import type { GroupEntry, StoredSection } from '../layout/directory.ts';
+import type { StoredSection } from '../layout/directory.ts';
+import type { GroupEntry } from '../layout/group-entry.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
 import {
   beginGroup,

@@ -23,9 +23,9 @@ import {
   headerBytes,
   PART,
   type Part,
-  pageCountOf,
   type StoredDirectory,
 } from '../layout/directory.ts';
+import { pageCountOf } from '../layout/group-entry.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
 import { BlockHeaders, type CountColumns, countsAt, readCounts } from './block-table.ts';
 import { decodeGroup, sectionName } from './decode-group.ts';

@@ -9,12 +9,12 @@ import {
   encodeFooter,
   encodeHeader,
   footerBytes,
-  type GroupEntry,
   PART,
   type Part,
   type StoredColumn,
   type StoredSection,
 } from '../layout/directory.ts';
+import type { GroupEntry } from '../layout/group-entry.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
 import { columnNamed, valueBytes } from '../layout/section-layout.ts';
 import { openSegment, type Segment } from '../read/open-segment.ts';

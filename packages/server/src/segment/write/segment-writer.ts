@@ -21,10 +21,10 @@ import {
   encodeFooter,
   encodeHeader,
   footerBytes,
-  type GroupEntry,
   PART,
   type Part,
 } from '../layout/directory.ts';
+import type { GroupEntry } from '../layout/group-entry.ts';
 import { GROUP_LIMITS, pageTransactions, SEGMENT_LIMITS } from '../layout/limits.ts';
 import { emptyBlockRows, emptyGroupRows, type GroupRows } from '../layout/row-buffer.ts';
 import { SECTION_LAYOUT } from '../layout/section-layout.ts';

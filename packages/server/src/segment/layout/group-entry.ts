@@ -1,0 +1,29 @@
+/** The place of a section in a segment. */
+export interface SectionPlace {
+  readonly offset: number;
+  readonly storedLength: number;
+  /** The size of the longest page before compression. */
+  readonly rawBytesMax: number;
+}
+
+/** A row group in the directory of a segment. */
+export interface GroupEntry {
+  readonly firstBlock: number;
+  readonly blockCount: number;
+  readonly firstTransaction: number;
+  readonly transactionCount: number;
+  /** The highest dictionary id of earlier groups; -1 in the first. */
+  readonly highestBefore: number;
+  readonly pageTransactions: number;
+  /** Rows by domain. */
+  readonly totals: readonly number[];
+  /** The position and length of the table of page lengths, which is directly before the first section. */
+  readonly pageTable: { readonly offset: number; readonly length: number };
+  /** By section number. */
+  readonly sections: readonly SectionPlace[];
+}
+
+/** Returns the number of pages of each paged section of the group. */
+export function pageCountOf(group: GroupEntry): number {
+  return Math.ceil(group.transactionCount / group.pageTransactions);
+}
