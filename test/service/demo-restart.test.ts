@@ -39,7 +39,9 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
       expect(linesOf(body).length).toBeGreaterThan(0);
       expect(await ended).toBe(0);
     } else {
-      expect([await ended, body]).toEqual(['SIGKILL', 'broken']);
+      expect(await ended).toBe('SIGKILL');
+      // Unless a fork of the demo ended the response at that moment. Then it has whole lines.
+      if (body !== 'broken') expect(body.endsWith('\n') && linesOf(body).length > 0).toBe(true);
     }
     const command = await runCost(['--version']);
     const startMs = performance.now();
