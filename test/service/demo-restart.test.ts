@@ -40,7 +40,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
       expect(await ended).toBe(0);
     } else {
       expect(await ended).toBe('SIGKILL');
-      // Unless a fork of the demo ended the response at that moment. Then it has whole lines.
+      // A fork of the demo may have ended the response just before the kill. Such a response has whole lines.
       if (body !== 'broken') expect(body.endsWith('\n') && linesOf(body).length > 0).toBe(true);
     }
     const command = await runCost(['--version']);

@@ -148,7 +148,7 @@ export class SegmentRun {
     this.#scratch.release();
   }
 
-  /** The share of the segment's transactions that the items may match. Rewards are of no transaction, so they count as all of them. */
+  /** Which share of the segment's transactions may match the query. Rewards belong to no transaction: a query for them counts as one for all. */
   get candidateShare(): number {
     const { transactionCount } = this.#open.segment.directory;
     let candidates = 0;

@@ -61,7 +61,7 @@ interface DoneRuns {
   count: number;
   /** How many bytes of text the last run wrote for each of its slots, on average. */
   slotBytes: number;
-  /** The share of the transactions of the last segment that may match. */
+  /** Which share of the transactions in the last segment may match the query, from 0 to 1. */
   candidateShare: number;
 }
 

@@ -83,7 +83,7 @@ export interface Coverage {
   readonly headerLine: Uint8Array;
   /** Whether the text so far ends with the line of that block. */
   readonly endsWithLine: boolean;
-  /** The share of the transactions of the block's segment that may match, from 0 to 1. */
+  /** Which share of the transactions in the segment of that block may match the query, from 0 to 1. */
   readonly candidateShare: number;
 }
 

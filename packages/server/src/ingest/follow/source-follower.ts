@@ -170,7 +170,7 @@ export class SourceFollower {
     if (this.#leaderLate?.slot !== slot) this.#leaderLate = { slot, sinceMs: clock.nowMs() };
     if (clock.nowMs() - this.#leaderLate.sinceMs < leaderGraceMs) return false;
     lead.take(source);
-    // At once: if it waited for its next round, other witnesses would take the lead before, each from the other, and no one would deliver.
+    // It delivers in this round. Until its next round another witness may take the lead, and so on, and then no witness would ever deliver.
     return this.#lead(signal);
   }
 

@@ -118,7 +118,7 @@ function join(bytes: Uint8Array, planes: number, count: number, width: number): 
 
 const keyBytes = 32;
 
-/** The base58 texts of keys of 32 bytes each. They are bytes until they are requested, because most never are. */
+/** The base58 texts of keys of 32 bytes each. A text becomes a string only when it is requested: most texts of an open segment never are. */
 export class KeyTexts {
   readonly length: number;
   readonly #bytes: Buffer;

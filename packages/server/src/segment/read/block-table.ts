@@ -2,6 +2,7 @@ import { elementAt } from '../../base/element-at.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { type BlockHash, type Slot, toSlot, trustedBlockHash } from '../../ledger/primitives.ts';
 import { KeyTexts } from '../encoding/codec.ts';
+import { damaged } from '../encoding/unit.ts';
 import type { BlockColumnOf } from '../layout/block-columns.ts';
 import type { BlockCounts } from '../layout/block-counts.ts';
 
@@ -36,6 +37,9 @@ export class BlockHeaders {
   constructor(columns: BlockColumns) {
     const { blockCount } = columns;
     const differences = columns.readBlockLongs('number');
+    // A wrong count is refused before memory for as many blocks is allocated.
+    if (differences.length !== blockCount)
+      throw damaged('blocks.number', 'it does not have a value for each block');
     this.length = blockCount;
     this.#numbers = new Float64Array(blockCount);
     let number = 0;
