@@ -174,6 +174,34 @@ test('behavior: a change that changes nothing waits for the commits before it', 
   expect(await again).toBe(await added);
 });
 
+test('behavior: a commit that repeats a queued one fails if that one fails', async () => {
+  const fs = new SimFs();
+  const writer = await open(fs);
+  await writer.commit([create]);
+  fs.fault = ({ name }) => (name === 'write' ? 'EIO' : undefined);
+  const twice = () => [writer.commit([extend(0)]), writer.commit([extend(0)])];
+  const results = await Promise.allSettled(twice());
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  fs.fault = () => undefined;
+  await writer.reopen();
+  const [added, again] = await Promise.all(twice());
+  expect(again).toBe(added);
+});
+
+test('behavior: a writer that is closed while it is reopened stays closed, with no file open', async () => {
+  const fs = new SimFs();
+  const writer = await open(fs);
+  await writer.commit([create]);
+  writer.abandon(new CodedError('storage-missing'));
+  const reopened = writer.reopen();
+  await writer.close();
+  await reopened;
+  expect(() => writer.commit([extend(0)])).toThrow(
+    expect.objectContaining({ code: 'dataset-closed' }),
+  );
+  expect(fs.openFileCount).toBe(0);
+});
+
 test('behavior: an abandoned writer rejects what is queued, and writes again after it is reopened', async () => {
   const fs = new SimFs();
   let release = () => {};

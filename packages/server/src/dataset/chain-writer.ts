@@ -99,6 +99,9 @@ export class ChainWriter {
   #nextPayloadId: number;
   #queue: Queued[] = [];
   #flushing: Promise<void> | undefined;
+  #reopening: Promise<void> | undefined;
+  /** Resolves to the pending state when it is durable. */
+  #durable: Promise<ChainSnapshot>;
   #state: 'open' | 'failed' | 'closed' = 'open';
 
   private constructor(
@@ -111,6 +114,7 @@ export class ChainWriter {
     this.#journal = opened.journal;
     this.#visible = opened.snapshot;
     this.#pending = opened.snapshot;
+    this.#durable = Promise.resolve(opened.snapshot);
     this.#nextPayloadId = opened.journal.payloadIdMax + 1;
   }
 
@@ -145,15 +149,16 @@ export class ChainWriter {
     const candidates: Payload[] = [];
     const commit = changes.map((change) => this.#withPayloadIds(change, candidates));
     const next = applyChanges(this.#pending, commit);
-    if (next === this.#pending) return this.#settle();
+    // Nothing changes, but what made the pending state may still fail.
+    if (next === this.#pending) return this.#durable;
     this.#pending = next;
     const payloads = keepStored(next, candidates);
     const byteLength = payloads.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-    const durable = new Promise<ChainSnapshot>((resolve, reject) => {
+    this.#durable = new Promise<ChainSnapshot>((resolve, reject) => {
       this.#queue.push({ commit, payloads, byteLength, next, resolve, reject });
     });
     this.#startFlush();
-    return durable;
+    return this.#durable;
   }
 
   readPayload(id: number): Promise<Uint8Array> {
@@ -166,15 +171,25 @@ export class ChainWriter {
 
   /** Removes the journal files that neither the state nor a leased snapshot needs. */
   async collect(): Promise<void> {
-    await this.#settle();
+    await this.#flushing;
     if (this.#state === 'open') {
       await this.#journal.collect(hotPayloads(this.#visible), this.#modules.leasedPayloads());
     }
   }
 
-  /** After a failure: reads the durable state, which must equal the visible one, and continues in a new file. */
-  async reopen(): Promise<void> {
-    await this.#settle();
+  /**
+   * After a failure: reads the durable state, which must equal the visible one, and continues in a new file. Several
+   * callers may have failed at the same time. They share one reopening, since two would remove each other's files.
+   */
+  reopen(): Promise<void> {
+    this.#reopening ??= this.#reopen().finally(() => {
+      this.#reopening = undefined;
+    });
+    return this.#reopening;
+  }
+
+  async #reopen(): Promise<void> {
+    await this.#flushing;
     if (this.#state !== 'failed') return;
     const { isLockHeld, reacquireLock } = this.#modules;
     if (!isLockHeld()) await reacquireLock?.();
@@ -191,7 +206,7 @@ export class ChainWriter {
     }
     const failed = this.#journal;
     this.#journal = journal;
-    this.#pending = this.#visible;
+    this.#forgetPending();
     this.#state = 'open';
     await failed.close();
   }
@@ -213,7 +228,8 @@ export class ChainWriter {
   }
 
   async close(): Promise<void> {
-    await this.#settle();
+    await this.#flushing;
+    await this.#reopening?.catch(() => undefined);
     this.#state = 'closed';
     await this.#journal.close();
   }
@@ -226,11 +242,6 @@ export class ChainWriter {
       return { header, payload: id };
     });
     return { ...change, blocks };
-  }
-
-  async #settle(): Promise<ChainSnapshot> {
-    await this.#flushing;
-    return this.#visible;
   }
 
   #startFlush(): void {
@@ -269,10 +280,15 @@ export class ChainWriter {
     return journal.rotate(encodeCheckpoint(this.#visible), live, leased);
   }
 
+  #forgetPending(): void {
+    this.#pending = this.#visible;
+    this.#durable = Promise.resolve(this.#visible);
+  }
+
   #fail(group: readonly Queued[], cause: unknown): void {
     this.#state = 'failed';
     this.#queue = [];
-    this.#pending = this.#visible;
+    this.#forgetPending();
     const error = new CodedError('dataset-write-failed', {}, { cause });
     for (const { reject } of group) reject(error);
   }

@@ -314,6 +314,21 @@ test.each(['write', 'sync', 'openFile', 'truncate', 'close', 'rename', 'syncFold
   },
 );
 
+test('behavior: I-77 several reopens at the same time are one, and leave no alarm', async () => {
+  const fs = new SimFs();
+  const dataset = await open(fs);
+  await dataset.commit([create, first]);
+  fs.fault = ({ name }) => (name === 'write' ? 'EIO' : undefined);
+  const commits = [dataset.commit([fork]), dataset.commit([fork])];
+  for (const commit of commits) await expect(commit).rejects.toThrow();
+  fs.fault = () => undefined;
+  const reopened = await Promise.allSettled([1, 2, 3].map(() => dataset.reopen()));
+  expect(reopened.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled']);
+  expect(dataset.status()).toMatchObject({ storage: { kind: 'open' }, alarms: [] });
+  await dataset.commit([fork]);
+  expect(fs.openFileCount).toBeLessThanOrEqual(2);
+});
+
 describe('readers', () => {
   test('behavior: a waiter gets the next version, immediately if there is one', async () => {
     const dataset = await open(new SimFs());
