@@ -8,8 +8,9 @@ import { afterAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
+import { findFreePorts } from '../find-free-ports.ts';
 import { ServiceProcess } from '../service/service-process.ts';
-import { type Child, findFreePorts, findProgram, startChild, waitUntil } from './services/child.ts';
+import { type Child, findProgram, startChild, waitUntil } from './services/child.ts';
 import { untilHealthy } from './services/start-nats.ts';
 import { type S3Server, useS3 } from './services/start-s3.ts';
 

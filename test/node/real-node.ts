@@ -1,14 +1,14 @@
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { findFreePorts } from '../find-free-ports.ts';
 import { NodeRpc } from './node-rpc.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Loading a ledger takes long on a busy machine. */
 const START_SECONDS_MAX = 120;
 /** Ports for RPC, WebSocket, faucet and gossip, then a range for the node. */
-const PORT_COUNT = 48;
+const PORT_COUNT = 49;
 
 export interface RealNodeOptions {
   readonly binary: string;
@@ -33,7 +33,9 @@ export class RealNode {
 
   /** Creates a node with its addresses, without starting it. */
   static async prepare(options: RealNodeOptions): Promise<RealNode> {
-    return new RealNode(options, await findPort());
+    const [port] = await findFreePorts(PORT_COUNT);
+    assert(port !== undefined);
+    return new RealNode(options, port);
   }
 
   /** Starts the node and resolves when it has a confirmed block. */
@@ -53,7 +55,7 @@ export class RealNode {
           '--gossip-port',
           `${port + 3}`,
         ],
-        ...['--dynamic-port-range', `${port + 4}-${port + PORT_COUNT}`],
+        ...['--dynamic-port-range', `${port + 4}-${port + PORT_COUNT - 1}`],
         ...args,
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
@@ -79,21 +81,4 @@ export class RealNode {
     child.kill('SIGKILL');
     await closed;
   }
-}
-
-/** Returns the first of a range of free ports below the ephemeral ports. */
-async function findPort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000 - PORT_COUNT);
-    const isFree = await Promise.all([0, 1, 2, 3].map((offset) => isPortFree(port + offset)));
-    if (isFree.every(Boolean)) return port;
-  }
-}
-
-function isPortFree(port: number): Promise<boolean> {
-  const server = createServer();
-  return new Promise((resolve) => {
-    server.on('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
 }

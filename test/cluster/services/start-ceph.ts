@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Child, findFreePorts, startChild } from './child.ts';
+import { findFreePorts } from '../../find-free-ports.ts';
+import { type Child, startChild } from './child.ts';
 import { type S3Process, startS3Process } from './s3-process.ts';
 
 export interface CephCluster {

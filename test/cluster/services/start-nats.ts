@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Child, findFreePorts, findProgram, startChild, waitUntil } from './child.ts';
+import { findFreePorts } from '../../find-free-ports.ts';
+import { type Child, findProgram, startChild, waitUntil } from './child.ts';
 
 /** A cluster of NATS servers with JetStream on the loopback interface. */
 export interface NatsCluster {
