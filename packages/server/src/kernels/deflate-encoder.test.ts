@@ -218,7 +218,7 @@ test('behavior: the bytes are the same on every machine', () => {
   const hash = createHash('sha256');
   for (const length of [100, 10_000, text.length])
     hash.update(encode(Buffer.from(text.slice(0, length))));
-  expect(hash.digest('hex').slice(0, 16)).toBe('0ba0ca0b496a48c5');
+  expect(hash.digest('hex').slice(0, 16)).toBe('21f7ab549add797f');
 });
 
 test('limit: a text of many megabytes is encoded, and shorter ones after it', () => {

@@ -8,8 +8,10 @@ const DISTANCE_MAX: u32 = 32768;
 const WORD_BYTES: u32 = 8;
 /** The hash table has 2^15 positions of 16 bits each. */
 const HASH_BITS: u32 = 15;
-/** After this many positions without a match, as a power of two, the search takes longer steps. */
-const STEP_BITS: u32 = 7;
+/** After this many positions without a match, the search continues after the value: a value repeats from its start or not at all. */
+const SEARCHED_COUNT: usize = 4;
+/** Digits and letters are not below this character. Quotes, commas and spaces are, and end a value. */
+const VALUE_CHARACTER_MIN: u8 = 0x30;
 /** How many positions from the start of a match are added to the table. */
 const INSERTED_COUNT: usize = 4;
 
@@ -31,12 +33,24 @@ function insert(at: usize): void {
   store<u16>(slotOf(load<u64>(at)), <u16>(at - INPUT), TABLE);
 }
 
+/** Returns the next position after `at` that ends a value, or one after `searchEnd`. */
+// @ts-ignore: decorator
+@inline
+function endOfValue(at: usize, searchEnd: usize): usize {
+  for (at++; at < searchEnd; at += 16) {
+    const ends = i8x16.bitmask(i8x16.lt_u(v128.load(at), i8x16.splat(VALUE_CHARACTER_MIN)));
+    if (ends != 0) return at + ctz(ends);
+  }
+  return at;
+}
+
 /** Finds the sequences of the block from `start` to `end`. Matches reach back into earlier blocks. */
 export function searchBlock(start: usize, end: usize): void {
   const searchEnd: usize = end - start < WORD_BYTES ? start : end - WORD_BYTES + 1;
   let at = start;
   let literals = start;
-  let misses: u32 = 1 << STEP_BITS;
+  // Where the search began after the last match or value.
+  let begin = start;
   while (at < searchEnd) {
     const word = load<u64>(at);
     const slot = slotOf(word);
@@ -46,7 +60,8 @@ export function searchBlock(start: usize, end: usize): void {
     const candidate = at - distance;
     // A distance of 0 is a position that was inserted in advance, or an empty slot at the start of the text.
     if (load<u64>(candidate) != word || distance - 1 >= DISTANCE_MAX) {
-      at += misses++ >> STEP_BITS;
+      if (at - begin < SEARCHED_COUNT) at++;
+      else at = begin = endOfValue(at, searchEnd);
       continue;
     }
     const length = matchLength(candidate, at, WORD_BYTES, <u32>(end - at));
@@ -58,7 +73,7 @@ export function searchBlock(start: usize, end: usize): void {
     at = addSequence(literals, at, distance, length + before);
     insert(at - 2);
     literals = at;
-    misses = 1 << STEP_BITS;
+    begin = at;
   }
   endSequences(literals, end);
 }
