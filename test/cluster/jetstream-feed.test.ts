@@ -39,13 +39,28 @@ async function open(dataset: string, given: OpenOptions = {}): Promise<JetStream
 const text = (value: string) => new TextEncoder().encode(value);
 const never = new AbortController().signal;
 
+/** Reads as every caller does: if the servers do not respond in time, as during an election, it reads again after the last message. */
+async function* readPatiently(feed: JetStreamFeed, first: number, signal: AbortSignal) {
+  let next = first;
+  while (!signal.aborted) {
+    try {
+      for await (const message of feed.read(next, signal)) {
+        next = message.sequence + 1;
+        yield message;
+      }
+    } catch (error) {
+      if (!isCodedError(error, 'feed-unreachable')) throw error;
+    }
+  }
+}
+
 test('default: messages are read in order from any sequence, also while they arrive', async () => {
   const [writer, reader] = [await open('order'), await open('order')];
   for (let i = 0; i < 5; i++) expect(await writer.publish(text(`m${i}`), i)).toBe(i + 1);
   const stop = new AbortController();
   const seen: string[] = [];
   const reading = (async () => {
-    for await (const { sequence, bytes } of reader.read(3, stop.signal)) {
+    for await (const { sequence, bytes } of readPatiently(reader, 3, stop.signal)) {
       seen.push(`${sequence} ${new TextDecoder().decode(bytes)}`);
       if (sequence === 7) stop.abort();
     }
@@ -212,4 +227,22 @@ test('limit: a nearly full stream is reported before it refuses messages', async
   expect(await feed.publish(text('a seal still fits'), sequence)).toBe(sequence + 1);
   await feed.purgeBelow(sequence);
   expect(feed.isNearlyFull).toBe(false);
+});
+
+// Last, because afterwards the servers may elect leaders.
+test('behavior: a read that is aborted while no server responds ends; error: feed-unreachable if it is not aborted', async () => {
+  const feed = await open('paused');
+  await feed.publish(text('m0'), 0);
+  const stop = new AbortController();
+  for (const { child } of nats.servers) child.process.kill('SIGSTOP');
+  try {
+    const reads = [feed.read(1, stop.signal).next(), feed.read(1, never).next()];
+    stop.abort();
+    expect(await Promise.allSettled(reads)).toMatchObject([
+      { status: 'fulfilled', value: { done: true } },
+      { status: 'rejected', reason: { code: 'feed-unreachable' } },
+    ]);
+  } finally {
+    for (const { child } of nats.servers) child.process.kill('SIGCONT');
+  }
 });

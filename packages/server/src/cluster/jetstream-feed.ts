@@ -151,14 +151,9 @@ export class JetStreamFeed implements Feed {
   }
 
   async *read(firstSequence: number, signal: AbortSignal): AsyncGenerator<FeedMessage> {
-    const { state } = await this.readInfo();
-    const { first_seq: first, last_seq: last } = state;
-    // A stream whose last sequence is below the position of this reader was created again, or has lost messages.
-    if ((first > firstSequence && last >= firstSequence) || last < firstSequence - 1) {
-      throw new CodedError('feed-gap', { wanted: firstSequence, first, last });
-    }
     let next = firstSequence;
     try {
+      await this.#checkPosition(firstSequence);
       const consumer = await this.#client.consumers.get(this.#stream, {
         deliver_policy: DeliverPolicy.StartSequence,
         opt_start_seq: firstSequence,
@@ -182,7 +177,18 @@ export class JetStreamFeed implements Feed {
         await messages.close().catch(() => undefined);
       }
     } catch (error) {
-      throw toCoded(error, 'read');
+      // A read that was aborted while it waited for the servers has not failed.
+      if (!signal.aborted) throw toCoded(error, 'read');
+    }
+  }
+
+  /** Throws `feed-gap` if the stream does not continue at this sequence. */
+  async #checkPosition(firstSequence: number): Promise<void> {
+    const { state } = await this.readInfo();
+    const { first_seq: first, last_seq: last } = state;
+    // A stream whose last sequence is below the position of this reader was created again, or has lost messages.
+    if ((first > firstSequence && last >= firstSequence) || last < firstSequence - 1) {
+      throw new CodedError('feed-gap', { wanted: firstSequence, first, last });
     }
   }
 
