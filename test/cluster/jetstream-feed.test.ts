@@ -39,7 +39,7 @@ async function open(dataset: string, given: OpenOptions = {}): Promise<JetStream
 const text = (value: string) => new TextEncoder().encode(value);
 const never = new AbortController().signal;
 
-/** Reads as every caller does: if the servers do not respond in time, as during an election, it reads again after the last message. */
+/** Reads as the service does: if the servers do not respond in time, for example during an election, it continues after the last message. */
 async function* readPatiently(feed: JetStreamFeed, first: number, signal: AbortSignal) {
   let next = first;
   while (!signal.aborted) {
@@ -229,7 +229,7 @@ test('limit: a nearly full stream is reported before it refuses messages', async
   expect(feed.isNearlyFull).toBe(false);
 });
 
-// Last, because afterwards the servers may elect leaders.
+// This test is the last one: after the pause the servers may elect new leaders, and other tests would have to wait for them.
 test('behavior: a read that is aborted while no server responds ends; error: feed-unreachable if it is not aborted', async () => {
   const feed = await open('paused');
   await feed.publish(text('m0'), 0);

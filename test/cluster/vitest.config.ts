@@ -16,8 +16,8 @@ const storm = 'test/cluster/storm.test.ts';
 
 /**
  * Tests with real object stores and message servers. `storm.test.ts` measures for how long the head does not advance, so it
- * runs alone. The other files mostly wait for elections, leases and process starts, so two of them run at the same time. With three, servers
- * that were starting sometimes took longer than the time limits of requests.
+ * runs alone. The other files mostly wait for elections, leases and process starts, so two of them run at the same time. When three did, a
+ * request to servers that had just started could take longer than its time limit.
  */
 export default defineConfig({
   test: {

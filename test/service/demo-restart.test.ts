@@ -40,7 +40,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
       expect(await ended).toBe(0);
     } else {
       expect(await ended).toBe('SIGKILL');
-      // A fork of the demo may have ended the response just before the kill. Such a response has whole lines.
+      // If the ledger of the demo forked just before the kill, the service had already ended the response after a whole line.
       if (body !== 'broken') expect(body.endsWith('\n') && linesOf(body).length > 0).toBe(true);
     }
     const command = await runCost(['--version']);

@@ -182,7 +182,7 @@ export class JetStreamFeed implements Feed {
     }
   }
 
-  /** Throws `feed-gap` if the stream does not continue at this sequence. */
+  /** Throws `feed-gap` if messages from this sequence on were removed, or if the stream never reached it. */
   async #checkPosition(firstSequence: number): Promise<void> {
     const { state } = await this.readInfo();
     const { first_seq: first, last_seq: last } = state;

@@ -149,7 +149,7 @@ export class ChainWriter {
     const candidates: Payload[] = [];
     const commit = changes.map((change) => this.#withPayloadIds(change, candidates));
     const next = applyChanges(this.#pending, commit);
-    // Nothing changes, but what made the pending state may still fail.
+    // This commit changes nothing, but a queued commit before it may still fail.
     if (next === this.#pending) return this.#durable;
     this.#pending = next;
     const payloads = keepStored(next, candidates);
@@ -178,8 +178,9 @@ export class ChainWriter {
   }
 
   /**
-   * After a failure: reads the durable state, which must equal the visible one, and continues in a new file. Several
-   * callers may have failed at the same time. They share one reopening, since two would remove each other's files.
+   * Resumes writing after a failure: reads the durable state, which must equal the visible one, and continues in a new
+   * file. If several callers do this at the same time, the journal is opened once, because each opening deletes the
+   * temporary files of the others.
    */
   reopen(): Promise<void> {
     this.#reopening ??= this.#reopen().finally(() => {
@@ -228,8 +229,9 @@ export class ChainWriter {
   }
 
   async close(): Promise<void> {
-    await this.#flushing;
     await this.#reopening?.catch(() => undefined);
+    // A caller may have committed as soon as the writer was reopened.
+    await this.#flushing;
     this.#state = 'closed';
     await this.#journal.close();
   }

@@ -148,7 +148,7 @@ export class SegmentRun {
     this.#scratch.release();
   }
 
-  /** Which share of the segment's transactions may match the query. Rewards belong to no transaction: a query for them counts as one for all. */
+  /** The share of the segment's transactions that may match the query, from 0 to 1. Rewards belong to no transaction, so a query for rewards gives 1. */
   get candidateShare(): number {
     const { transactionCount } = this.#open.segment.directory;
     let candidates = 0;

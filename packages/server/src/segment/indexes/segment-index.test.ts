@@ -3,7 +3,7 @@ import type { Segment } from '../read/open-segment.ts';
 import { PostingsBuilder } from './postings.ts';
 import { SegmentIndex } from './segment-index.ts';
 
-/** Address 0 is in every transaction, address 1 in every thousandth. */
+/** Every transaction uses address 0. Every thousandth transaction also uses address 1. */
 const [busy, rare] = [0, 1];
 
 function indexOf(transactionCount: number) {

@@ -17,7 +17,7 @@ export interface GroupEntry {
   readonly pageTransactions: number;
   /** Rows by domain. */
   readonly totals: readonly number[];
-  /** The position and length of the table of page lengths, which is directly before the first section. */
+  /** Where the lengths of the group's pages are stored: a table directly before the first section. */
   readonly pageTable: { readonly offset: number; readonly length: number };
   /** By section number. */
   readonly sections: readonly SectionPlace[];

@@ -8,9 +8,9 @@ const DISTANCE_MAX: u32 = 32768;
 const WORD_BYTES: u32 = 8;
 /** The hash table has 2^15 positions of 16 bits each. */
 const HASH_BITS: u32 = 15;
-/** After this many positions without a match, the search continues after the value: a value repeats from its start or not at all. */
+/** How many positions of a value are searched. If none has a match, the rest is skipped: a value repeats from its start or not at all. */
 const SEARCHED_COUNT: usize = 4;
-/** Digits and letters are not below this character. Quotes, commas and spaces are, and end a value. */
+/** The lowest digit or letter. Quotes, commas and spaces are lower characters, and the value ends before them. */
 const VALUE_CHARACTER_MIN: u8 = 0x30;
 /** How many positions from the start of a match are added to the table. */
 const INSERTED_COUNT: usize = 4;
@@ -33,7 +33,7 @@ function insert(at: usize): void {
   store<u16>(slotOf(load<u64>(at)), <u16>(at - INPUT), TABLE);
 }
 
-/** Returns the next position after `at` that ends a value, or one after `searchEnd`. */
+/** Returns where the value at `at` ends. If it does not end before `searchEnd`, the result is `searchEnd` or a later position. */
 // @ts-ignore: decorator
 @inline
 function endOfValue(at: usize, searchEnd: usize): usize {
@@ -49,7 +49,7 @@ export function searchBlock(start: usize, end: usize): void {
   const searchEnd: usize = end - start < WORD_BYTES ? start : end - WORD_BYTES + 1;
   let at = start;
   let literals = start;
-  // Where the search began after the last match or value.
+  // The first position that was searched after the last match or the last skipped value.
   let begin = start;
   while (at < searchEnd) {
     const word = load<u64>(at);
