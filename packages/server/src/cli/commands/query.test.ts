@@ -136,6 +136,12 @@ describe('from a data folder', () => {
   test('behavior: --output csv and pretty write these formats', async () => {
     const { out } = await query('--output', 'csv', '--limit', '2');
     expect(linesOf(out)[0]).toBe('slot,hash,timestamp');
+    const fields = 'instruction.data,transaction.signatures,transaction.fee,block.timestamp';
+    const csv = await query('--program', tokenProgram, '--output', 'csv', '--fields', fields);
+    const [heading, ...rows] = linesOf(csv.out);
+    expect(heading).toBe('slot,timestamp,data,signature,transaction.fee');
+    expect(rows.length).toBeGreaterThan(10);
+    for (const row of rows) expect(row).toMatch(/^3\d\d,\d{10},\w+,\w{64,88},\d+$/);
     const pretty = await query('--output', 'pretty', '--limit', '1');
     expect(pretty.out).toMatch(/^\{\n {2}"header": \{\n/);
   });
@@ -174,6 +180,7 @@ describe('from a data folder', () => {
   test.each([
     [['--query', 'q.json', '--program', tokenProgram], 2, 'cannot be combined with --program'],
     [['--last', '3', '--from', '1'], 2, 'cannot be combined with --from and --to'],
+    [['--from', '310', '--to', '305'], 2, 'slot 305 is below the first slot 310'],
     [['--from', 'yesterday'], 2, 'Expected a slot, or a date'],
     [['--follow'], 1, '[cli-follow-folder]'],
     [['--program', 'wrong'], 1, 'it decodes to 4 bytes'],

@@ -1,18 +1,18 @@
 import { RECORD_ARRAY_NAMES, RECORD_ARRAYS, type RecordArray } from '@sluice/protocol/field-table';
-import type { ItemsBody, QueryBody } from '@sluice/protocol/query-body';
+import type { QueryBody } from '@sluice/protocol/query-body';
 import { Command } from 'commander';
 import { CodedError } from '../../base/errors.ts';
 import { isTerminal, styler, usesColor, widthOf } from '../../base/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import type { BlockWriter } from '../query/block-writer.ts';
-import { buildDraft, type QueryDraft } from '../query/build-body.ts';
-import { kindsOf } from '../query/choose-fields.ts';
+import { type BuiltQuery, buildDraft } from '../query/build-body.ts';
+import { itemsOf, kindsOf } from '../query/choose-fields.ts';
 import { createCsvWriter } from '../query/csv-writer.ts';
 import { createJsonWriter } from '../query/exact-json.ts';
 import { OutFile } from '../query/out-file.ts';
 import { addQueryOptions, type Output, type QueryOptions } from '../query/query-options.ts';
-import { chooseKind, createRowSource } from '../query/record-rows.ts';
+import type { RowSource } from '../query/record-rows.ts';
 import { renderCurl, renderTypeScript } from '../query/render-request.ts';
 import { resolveRange } from '../query/resolve-range.ts';
 import { createTargetClient, type RunModules, runQuery } from '../query/run-query.ts';
@@ -29,11 +29,11 @@ export function buildQueryCommand(context: CommandContext): Command {
   return addQueryOptions(addTarget(command))
     .addHelpText('after', `${examples}\n${targetHelp}`)
     .action(async (name: string | undefined, options: QueryOptions) => {
-      const isTable = chooseOutput(options, context.out) === 'table';
-      const draft = await buildDraft(options, { stdin: process.stdin, isTable });
+      const output = chooseOutput(options, context.out);
+      const built = await buildDraft(options, { stdin: process.stdin, output });
       const target = await openTarget({ target: name, data: options.data });
       try {
-        await query(options, draft, { target, context });
+        await query(options, built, { target, context });
       } finally {
         await target.close();
       }
@@ -60,7 +60,7 @@ interface QueryModules {
 
 async function query(
   options: QueryOptions,
-  draft: QueryDraft,
+  { draft, rows }: BuiltQuery,
   { target, context }: QueryModules,
 ): Promise<void> {
   const { follow, finalized, count, out: path } = options;
@@ -89,8 +89,9 @@ async function query(
   };
   const modules = { target, signal, err: context.err };
   if (count === true) return countRecords(run, modules, context);
-  if (path !== undefined) return writeFile({ ...run, options, path }, modules, context.out);
-  const sink = createStreamSink(context.out, chooseWriter(asked, options, context.out));
+  const writer = chooseWriter({ query: asked, rows }, options, context.out);
+  if (path !== undefined) return writeFile({ ...run, options, path, writer }, modules, context.out);
+  const sink = createStreamSink(context.out, writer);
   try {
     const blocks = await runQuery(run, { ...modules, sink });
     if (isTerminal(context.out))
@@ -123,13 +124,8 @@ function everything(query: QueryBody): QueryBody {
 
 /** The arrays that a query can return. */
 function arraysOf(query: QueryBody): readonly RecordArray[] {
-  const kinds = kindsOf(pickItems(everything(query)));
+  const kinds = kindsOf(itemsOf(everything(query)));
   return RECORD_ARRAY_NAMES.filter((array) => kinds.includes(RECORD_ARRAYS[array]));
-}
-
-function pickItems(query: QueryBody): ItemsBody {
-  const named = RECORD_ARRAY_NAMES.filter((array) => query[array] !== undefined);
-  return Object.fromEntries(named.map((array) => [array, query[array]]));
 }
 
 async function countRecords(
@@ -147,15 +143,20 @@ async function countRecords(
   out.write(formatTable([['', 'count'], ...rows]));
 }
 
+interface FileOutput {
+  readonly options: QueryOptions;
+  readonly path: string;
+  readonly writer: BlockWriter;
+}
+
 async function writeFile(
-  { options, path, ...run }: Run & { readonly options: QueryOptions; readonly path: string },
+  { options, path, writer, ...run }: Run & FileOutput,
   modules: Omit<RunModules, 'sink'>,
   out: NodeJS.WritableStream,
 ): Promise<void> {
   const { force = false, kind } = options;
   const output = chooseOutput(options, out);
   if (output !== 'jsonl' && output !== 'csv') throw new CodedError('cli-out-format', { output });
-  const writer = chooseWriter(run.query, options, out);
   const { fromBlock: _from, toBlock: _to, ...asked } = run.query;
   const file = await OutFile.open({
     path,
@@ -174,27 +175,26 @@ async function writeFile(
   }
 }
 
-/** The default format: a table on a terminal, JSON lines otherwise. */
+/** The default format: a table on a terminal, JSON lines otherwise. Without records to print it is that of the request. */
 function chooseOutput(
-  { output, out: path, printCurl, printTs }: QueryOptions,
+  { output, out: path, printCurl, printTs, count }: QueryOptions,
   out: NodeJS.WritableStream,
 ): Output {
+  if (count === true) return 'jsonl';
   const isCode = printCurl === true || printTs === true;
   return output ?? (isTerminal(out) && path === undefined && !isCode ? 'table' : 'jsonl');
 }
 
 function chooseWriter(
-  asked: QueryBody,
+  { query, rows }: { readonly query: QueryBody; readonly rows: RowSource | undefined },
   options: QueryOptions,
   out: NodeJS.WritableStream,
 ): BlockWriter {
-  const { kind } = options;
-  const form = chooseOutput(options, out);
-  if (form === 'jsonl' || form === 'pretty') {
-    return createJsonWriter({ dialect: asked.type ?? 'ledger', isPretty: form === 'pretty' });
+  const output = chooseOutput(options, out);
+  if (rows === undefined) {
+    return createJsonWriter({ dialect: query.type ?? 'ledger', isPretty: output === 'pretty' });
   }
-  const rows = createRowSource(asked, kind ?? chooseKind(asked));
-  if (form === 'csv') return createCsvWriter(rows);
+  if (output === 'csv') return createCsvWriter(rows);
   return createTableWriter(rows, {
     width: isTerminal(out) ? widthOf(out) : undefined,
     style: styler(usesColor(out)),

@@ -1,12 +1,26 @@
 import type { QueryBody } from '@sluice/protocol/query-body';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { keysOf } from '@sluice/protocol/typed-keys';
 import { messageOf } from '@sluice/protocol/unknown-value';
 import { CodedError } from '../../base/errors.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 import { naming } from '../metered-file.ts';
-import { defaultFields, fieldsForTable, parseFields } from './choose-fields.ts';
+import {
+  defaultFields,
+  fieldsForCsv,
+  fieldsForTable,
+  itemsOf,
+  parseFields,
+} from './choose-fields.ts';
 import { buildItems, type FilterFlags } from './query-flags.ts';
-import type { QueryOptions } from './query-options.ts';
+import type { Output, QueryOptions } from './query-options.ts';
+import {
+  addParents,
+  chooseKind,
+  columnKinds,
+  createRowSource,
+  type RowSource,
+} from './record-rows.ts';
 
 /** A query without its range. */
 export type QueryDraft = Omit<QueryBody, 'fromBlock'> & { readonly fromBlock?: number };
@@ -23,13 +37,31 @@ const filterNames: readonly (keyof FilterFlags)[] = [
   'with',
 ];
 
-/** Returns the query of a file or of stdin, or the query that the flags describe. Both together are an error. */
+export interface BuiltQuery {
+  readonly draft: QueryDraft;
+  /** The rows of a table or a CSV file; undefined if the output is JSON. */
+  readonly rows: RowSource | undefined;
+}
+
+/** Returns the query of a file or of stdin, or the query that the flags describe, with the fields that the output needs. */
 export async function buildDraft(
   options: QueryOptions,
-  { stdin, isTable }: { readonly stdin: NodeJS.ReadableStream; readonly isTable: boolean },
-): Promise<QueryDraft> {
-  const { query: file, fields } = options;
-  if (file === undefined) return buildFromFlags(options, isTable);
+  { stdin, output }: { readonly stdin: NodeJS.ReadableStream; readonly output: Output },
+): Promise<BuiltQuery> {
+  const draft = await readDraft(options, stdin);
+  if (output === 'table' || output === 'csv') return buildRows(draft, options, output);
+  const isFromFile = options.query !== undefined && options.fields === undefined;
+  if (isFromFile) return { draft, rows: undefined };
+  const fields = draft.fields ?? defaultFields(itemsOf(draft));
+  // Every line has the hash of its block, which is needed to resume.
+  const block = { ...fields.block, number: true, hash: true };
+  return { draft: { ...draft, fields: { ...fields, block } }, rows: undefined };
+}
+
+async function readDraft(options: QueryOptions, stdin: NodeJS.ReadableStream): Promise<QueryDraft> {
+  const fields = options.fields === undefined ? {} : { fields: parseFields(options.fields) };
+  const { query: file } = options;
+  if (file === undefined) return { ...buildFromFlags(options), ...fields };
   const given = filterNames.find((name) => options[name] !== undefined);
   if (given !== undefined) {
     throw new CodedError('cli-usage', {
@@ -38,19 +70,32 @@ export async function buildDraft(
     });
   }
   const read = file === '-' ? parse(await readBounded(stdin), '-') : readFile(file);
-  return fields === undefined ? read : { ...read, fields: parseFields(fields) };
+  return { ...read, ...fields };
 }
 
-/** Without a filter the query returns the headers of all blocks. */
-function buildFromFlags(options: QueryOptions, isTable: boolean): QueryDraft {
+/** Without a filter the query returns all records of `--kind`, or the headers of all blocks. */
+function buildFromFlags(options: QueryOptions): QueryDraft {
   const items = buildItems(options);
-  const isUnfiltered = Object.keys(items).length === 0;
-  const chooseFields = isTable ? fieldsForTable : defaultFields;
-  return {
-    ...(isUnfiltered ? { includeAllBlocks: true } : {}),
-    fields: options.fields === undefined ? chooseFields(items) : parseFields(options.fields),
-    ...items,
-  };
+  if (Object.keys(items).length > 0) return items;
+  const { kind = 'blocks' } = options;
+  return kind === 'blocks' ? { includeAllBlocks: true } : { [kind]: [{}] };
+}
+
+/** Rejects fields that cannot be columns, unless `--kind` says which of the query's records to show. */
+function buildRows(draft: QueryDraft, options: QueryOptions, output: 'table' | 'csv'): BuiltQuery {
+  const kind = options.kind ?? chooseKind(draft);
+  const fieldsDefault = output === 'csv' ? fieldsForCsv : fieldsForTable;
+  const selected = { ...draft, fields: draft.fields ?? fieldsDefault(itemsOf(draft), kind) };
+  const isStrict = options.fields !== undefined || (output === 'csv' && options.kind === undefined);
+  const kinds = columnKinds(kind);
+  const lost = keysOf(selected.fields).find((name) => !kinds.includes(name));
+  if (isStrict && lost !== undefined) {
+    throw new CodedError('cli-usage', {
+      option: options.fields === undefined ? '--output csv' : '--fields',
+      fault: `rows of ${kind} have no columns for fields of the kind ${lost}; choose the rows with --kind, or use --output jsonl`,
+    });
+  }
+  return { draft: addParents(selected, kind), rows: createRowSource(selected, kind) };
 }
 
 async function readBounded(stdin: NodeJS.ReadableStream): Promise<string> {

@@ -6,6 +6,7 @@ import {
   fieldNames,
   KINDS,
   type Kind,
+  RECORD_ARRAY_NAMES,
   RECORD_ARRAYS,
 } from '@sluice/protocol/field-table';
 import type { FieldsBody, ItemsBody } from '@sluice/protocol/query-body';
@@ -14,6 +15,7 @@ import { entriesOf } from '@sluice/protocol/typed-keys';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import { CodedError } from '../../base/errors.ts';
 import { findNearestName } from '../../base/find-nearest-name.ts';
+import { columnKinds, type RowKind } from './record-rows.ts';
 
 type Fields = Partial<Record<Kind, Record<string, boolean>>>;
 
@@ -31,8 +33,7 @@ export function defaultFields(items: ItemsBody): FieldsBody {
 }
 
 /** The most useful fields for a table, because the width of a terminal is limited. */
-const tableFields: Fields = {
-  block: { number: true, hash: true, timestamp: true },
+const tableFields: Omit<Fields, 'block'> = {
   transaction: { transactionIndex: true, signatures: true, feePayer: true, fee: true, err: true },
   instruction: {
     ...{ transactionIndex: true, instructionAddress: true, programId: true, d8: true },
@@ -47,9 +48,30 @@ const tableFields: Fields = {
   reward: { pubKey: true, lamports: true, postBalance: true, rewardType: true, commission: true },
 };
 
-export function fieldsForTable(items: ItemsBody): FieldsBody {
-  const kinds: readonly Kind[] = ['block', ...kindsOf(items)];
-  return Object.fromEntries(kinds.map((kind) => [kind, tableFields[kind] ?? {}]));
+/** Returns the fields of a table that fits a terminal. A record has the signature if the query includes its transaction. */
+export function fieldsForTable(items: ItemsBody, kind: RowKind): FieldsBody {
+  if (kind === 'blocks') return { block: headerFields };
+  const own = RECORD_ARRAYS[kind];
+  const hasSignature = own !== 'transaction' && kindsOf(items).includes('transaction');
+  return {
+    block: { number: true },
+    [own]: tableFields[own],
+    ...(hasSignature ? { transaction: { signatures: true } } : {}),
+  };
+}
+
+/** Returns all fields of the records, the time of the block, and the signature of the transaction. */
+export function fieldsForCsv(items: ItemsBody, kind: RowKind): FieldsBody {
+  if (kind === 'blocks') return { block: headerFields };
+  const fields = { ...defaultFields(items), block: { number: true, timestamp: true } };
+  const isPart = columnKinds(kind).includes('transaction');
+  return isPart ? { transaction: { signatures: true }, ...fields } : fields;
+}
+
+/** Returns the items of a query. */
+export function itemsOf(query: ItemsBody): ItemsBody {
+  const named = RECORD_ARRAY_NAMES.filter((array) => query[array] !== undefined);
+  return Object.fromEntries(named.map((array) => [array, query[array]]));
 }
 
 /** Returns the kinds of records that the items match and include. */
@@ -65,7 +87,7 @@ export function kindsOf(items: ItemsBody): readonly Kind[] {
 
 /** Parses `instruction.data,transaction.feePayer,block.timestamp`. A kind without a field means all its fields. */
 export function parseFields(list: readonly string[]): FieldsBody {
-  const fields: Fields = { block: { number: true, hash: true } };
+  const fields: Fields = {};
   for (const text of list) {
     const [kindText = '', name, ...more] = text.split('.');
     const kind = KINDS.find((one) => one === kindText);

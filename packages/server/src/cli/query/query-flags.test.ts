@@ -2,8 +2,9 @@ import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { expect, test } from 'vitest';
 import { isCodedError } from '../../base/errors.ts';
 import { parseQuery } from '../../query/parse-query.ts';
-import { defaultFields, fieldsForTable, parseFields } from './choose-fields.ts';
+import { defaultFields, fieldsForCsv, fieldsForTable, parseFields } from './choose-fields.ts';
 import { buildItems, type FilterFlags } from './query-flags.ts';
+import { chooseKind } from './record-rows.ts';
 
 const A = 'So11111111111111111111111111111111111111112';
 const B = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
@@ -53,8 +54,8 @@ test.each<[string, FilterFlags, object]>([
 ])('behavior: the items are right for %s', (_what, flags, items) => {
   expect(buildItems(flags)).toEqual(items);
   const rules = { limits: QUERY_LIMITS, dialects: ['ledger'] as const };
-  for (const chooseFields of [defaultFields, fieldsForTable]) {
-    const fields = chooseFields(buildItems(flags));
+  for (const chooseFields of [defaultFields, fieldsForTable, fieldsForCsv]) {
+    const fields = chooseFields(buildItems(flags), chooseKind(items));
     parseQuery({ fromBlock: 0, ...items, fields }, rules);
   }
 });
@@ -77,7 +78,7 @@ test('error: cli-usage for a relation that no item has, with the nearest name', 
 test('behavior: fields are given by kind, and a kind alone selects all its fields', () => {
   const fields = parseFields(['instruction.data', 'block.timestamp', 'balance']);
   expect(fields).toEqual({
-    block: { number: true, hash: true, timestamp: true },
+    block: { timestamp: true },
     instruction: { data: true },
     balance: { transactionIndex: true, account: true, pre: true, post: true },
   });

@@ -30,12 +30,24 @@ export async function resolveRange(
   const { start_block: start } = await client.metadata();
   const given =
     to === undefined ? (draft.toBlock ?? undefined) : await slotBefore(to, client, head.number);
+  refuseReversed(options, draft);
   const end = follow === true ? given : Math.min(given ?? head.number, head.number);
   if (last !== undefined) return { first: Math.max(start, head.number - last + 1), last: end };
   if (from !== undefined) return { first: await slotAt(from, client, head.number), last: end };
   // A stream that follows without a start begins at the head.
   const first = draft.fromBlock ?? (follow === true ? head.number : start);
   return { first, last: end };
+}
+
+/** A range of slots that ends before it starts is a mistake; one that starts above the head is not. */
+function refuseReversed({ from, to }: QueryOptions, draft: QueryDraft): void {
+  const first = from === undefined ? draft.fromBlock : 'slot' in from ? from.slot : undefined;
+  const last = to === undefined ? draft.toBlock : 'slot' in to ? to.slot : undefined;
+  if (typeof first !== 'number' || typeof last !== 'number' || last >= first) return;
+  throw new CodedError('cli-usage', {
+    option: '--to',
+    fault: `slot ${last} is below the first slot ${first}`,
+  });
 }
 
 async function slotAt(place: Place, client: Client, head: number): Promise<number> {

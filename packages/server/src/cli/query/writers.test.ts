@@ -48,13 +48,13 @@ test('behavior: in the dialect solana quantities are texts and times are not', (
 test('default: CSV has the records that the query selects, with quotes where they are needed', () => {
   const { begin, write } = createCsvWriter(createRowSource(query, chooseKind(query)));
   expect(begin() + write(block)).toBe(
-    'slot,transactionIndex,instructionAddress,data,signature\n7,1,2.0,"a,""b""",S1\n',
+    `slot,hash,transactionIndex,instructionAddress,data,signature,transaction.fee\n7,H7,1,2.0,"a,""b""",S1,${largest}\n`,
   );
 });
 
 test('behavior: another kind or the headers can be chosen', () => {
   const rows = (kind: 'transactions' | 'blocks') => createRowSource(query, kind);
-  expect(rows('transactions').rows(block)).toEqual([['7', '1', 'S1 S2', String(largest)]]);
+  expect(rows('transactions').rows(block)).toEqual([['7', 'H7', '1', 'S1 S2', String(largest)]]);
   expect(rows('blocks')).toMatchObject({ columns: ['slot', 'hash'] });
 });
 
