@@ -1,6 +1,8 @@
 /** Runs every program of the guide like a reader. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -62,6 +64,43 @@ for (const program of pythonPrograms) {
     () => expectRecords(program),
   );
 }
+
+const [pythonFollower] = pythonPrograms.filter(({ text }) => text.includes('while True'));
+
+test.runIf(pythonFollower !== undefined && canRun(pythonFollower))(
+  'behavior: the Python follower continues after a restart, which breaks a line and answers 503 for a while',
+  async () => {
+    const asked: unknown[] = [];
+    const line = (number: number) => `{"header":{"number":${number},"hash":"h${number}"}}\n`;
+    const service = createServer((request, response) => {
+      request.setEncoding('utf8');
+      request.once('data', (body: string) => {
+        const { fromBlock, parentBlockHash } = JSON.parse(body) as Record<string, unknown>;
+        asked.push([fromBlock, parentBlockHash]);
+        if (asked.length === 2) return response.writeHead(503, { 'retry-after': '0' }).end();
+        if (asked.length > 2) return response.write(line(1));
+        return response.write(`${line(0)}{"header"`, () => response.destroy());
+      });
+    });
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    const { port } = service.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/datasets/any`;
+    const running = new RunningProgram(pythonFollower as GuideProgram, url);
+    try {
+      await running.until(() => running.output.includes('block 1'));
+      expect(running.errors).toBe('');
+      expect(running.lines.filter((text) => text.startsWith('block'))).toEqual([
+        'block 0: 0 swaps',
+        'block 1: 0 swaps',
+      ]);
+      expect(asked).toEqual([[0, null], ...Array.from({ length: 2 }, () => [1, 'h0'])]);
+    } finally {
+      await running.stop();
+      service.closeAllConnections();
+      service.close();
+    }
+  },
+);
 
 test('limit: the consumer with plain fetch has at most 60 lines', () => {
   const plain = programs.filter(({ text }) => /known/.test(text));

@@ -27,10 +27,11 @@ test('default: a block has every digit, and an array for each kind', async () =>
   expect(block.rewards).toEqual([]);
 });
 
-test('error: not-found has the reason why a slot has no block', async () => {
+test('error: not-stored has the reason why a slot has no block, and does not blame the address', async () => {
   const { client } = setUp(failure(404, 'slot-skipped'));
   const error: unknown = await client.block(7).catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ code: 'not-found', reply: { code: 'slot-skipped' } });
+  expect(error).toMatchObject({ code: 'not-stored', reply: { code: 'slot-skipped' } });
+  expect(String(error)).not.toContain('url');
 });
 
 test('behavior: an unknown signature gives null, and any other error is thrown', async () => {

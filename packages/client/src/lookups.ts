@@ -40,7 +40,7 @@ export interface ActivityOptions extends LookupOptions {
 }
 
 export interface Lookups {
-  /** Returns a block. Throws `not-found` for a slot without a block; `reply.code` has the reason. */
+  /** Returns a block. Throws `not-stored` for a slot without a block; `reply.code` has the reason. */
   block(slot: number, options?: LookupOptions): Promise<FullBlock>;
   /** Returns the block of a transaction with only this transaction and its records; null if no transaction has the signature. */
   transaction(signature: string, options?: LookupOptions): Promise<FullBlock | null>;

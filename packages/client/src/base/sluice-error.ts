@@ -44,6 +44,12 @@ export const CLIENT_ERRORS = {
     remedy: 'check the option `url`: it ends in /datasets/NAME, and GET /datasets lists the names',
     retryable: false,
   },
+  'not-stored': {
+    text: 'the dataset does not have what the call looks up',
+    remedy:
+      'read the reason of the service: a slot was skipped, is above the head, or is below `start_block`',
+    retryable: false,
+  },
   redirected: {
     text: 'the service responded with a redirect',
     remedy: 'set the option `url` to the final address; a redirected POST would lose its query',

@@ -15,11 +15,20 @@ export function buildReplyError(response: Response, text: string, clock: Clock):
   });
 }
 
+/** The codes of a service that has the address but not the block, transaction or time. */
+const lookupCodes: ReadonlySet<string> = new Set([
+  'slot-skipped',
+  'slot-above-head',
+  'slot-below-start',
+  'transaction-unknown',
+  'time-not-reached',
+]);
+
 function codeOf(response: Response, { status, code }: ServiceReply): ClientErrorCode {
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) return 'redirected';
   if (status === 400) return code === 'range-unavailable' ? code : 'query-invalid';
   if (status === 401 || status === 403) return 'key-refused';
-  if (status === 404) return 'not-found';
+  if (status === 404) return lookupCodes.has(code ?? '') ? 'not-stored' : 'not-found';
   if (status === 408 || status === 502 || status === 503 || status === 504)
     return 'service-unavailable';
   if (status === 429) return 'over-limit';

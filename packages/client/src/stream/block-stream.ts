@@ -81,20 +81,20 @@ export class CursorStream implements BlockStream {
   async #load(): Promise<CursorState | undefined> {
     const { cursor } = this.#setup;
     if (cursor === undefined) return undefined;
-    const state = 'load' in cursor ? await this.#use(cursor.load()) : cursor;
+    const state = 'load' in cursor ? await this.#use(async () => cursor.load()) : cursor;
     return state === null || state === undefined ? undefined : parseCursorState(state);
   }
 
   async #save(state: CursorState): Promise<void> {
     const { cursor } = this.#setup;
     if (cursor === undefined || !('load' in cursor) || cursor.save === undefined) return;
-    await this.#use(cursor.save(state));
+    await this.#use(async () => cursor.save?.(state));
   }
 
-  async #use<Value>(work: Promise<Value>): Promise<Value> {
+  async #use<Value>(work: () => Promise<Value>): Promise<Value> {
     const { signal } = this.#stop;
     try {
-      return await waitFor(work, { clock: this.#setup.clock, signal });
+      return await waitFor(work(), { clock: this.#setup.clock, signal });
     } catch (cause) {
       if (signal.aborted || isSluiceError(cause)) throw cause;
       throw new SluiceError('cursor-failed', {

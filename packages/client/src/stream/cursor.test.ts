@@ -52,7 +52,7 @@ test('behavior: a cursor without save is stored by the consumer, and a plain sta
   const client = createClient({ url, fetch });
   const state = { blocks: [{ number: 3, hash: 'h3' }] };
   const cursor = { load: async () => state };
-  for (const given of [cursor, state]) {
+  for (const given of [cursor, { load: () => state }, state]) {
     const [batch] = await collect(client.stream({ fromBlock: 0, toBlock: 4 }, { cursor: given }));
     expect(batch).toMatchObject({ blocks: [{ header: { number: 4 } }] });
   }

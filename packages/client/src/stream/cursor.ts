@@ -20,8 +20,8 @@ export interface CursorState {
  * that both are stored or neither.
  */
 export interface Cursor {
-  load(): Promise<CursorState | null | undefined>;
-  save?(state: CursorState): Promise<void>;
+  load(): CursorState | null | undefined | Promise<CursorState | null | undefined>;
+  save?(state: CursorState): void | Promise<void>;
 }
 
 /** Returns the cursor that a stored value contains. Throws `cursor-invalid` for any other value. */

@@ -101,6 +101,24 @@ export function socketPath(folder: string): string {
   return join(tmpdir(), `sluice-${createHash('sha256').update(real).digest('hex').slice(0, 32)}`);
 }
 
+/**
+ * Whether the process that holds the lock of a folder runs. It closes every connection to its socket at once, while the kernel accepts
+ * connections for a stopped process, which then stay open.
+ */
+export function isOwnerRunning(folder: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath(folder));
+    const finish = (isRunning: boolean) => {
+      socket.destroy();
+      resolve(isRunning);
+    };
+    socket.setTimeout(answerMsMax, () => finish(false));
+    socket.once('end', () => finish(true));
+    socket.once('error', () => finish(true));
+    socket.resume();
+  });
+}
+
 function listen(path: string): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());

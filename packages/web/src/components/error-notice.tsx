@@ -44,6 +44,7 @@ export function describeError(error: unknown): ErrorTexts {
 function titleOf(code: string): string {
   switch (code) {
     case 'not-found':
+    case 'not-stored':
       return 'Not found';
     case 'network-failed':
     case 'timeout':

@@ -61,28 +61,27 @@ function readStatuses(list: TargetList): Promise<StatusResult[]> {
     list.kind === 'service'
       ? (name: string) => askStatus(name, list.service)
       : (name: string) => readStoredStatus(name, list.folder);
-  return Promise.all(list.names.map(read));
+  if (list.isNamed) return Promise.all(list.names.map(read));
+  return Promise.all(list.names.map((name) => read(name).catch(describeFailure(name))));
 }
 
 /** A dataset whose status cannot be read does not prevent the output for the others. */
-async function askStatus(name: string, { base, key }: ServiceAddress): Promise<StatusResult> {
-  try {
-    return await getJson<Status>(`${base}/datasets/${name}/status`, { key });
-  } catch (error) {
-    if (!isCodedError(error, 'service-refused')) throw error;
-    return { dataset: name, error: String(error.detail['code'] ?? error.detail['status']) };
-  }
+function describeFailure(dataset: string): (error: unknown) => StatusResult {
+  return (error) => {
+    if (!isCodedError(error) || error.code === 'service-unreachable') throw error;
+    const refusal = error.detail['code'] ?? error.detail['status'];
+    return { dataset, error: error.code === 'service-refused' ? String(refusal) : error.code };
+  };
 }
 
-async function readStoredStatus(name: string, folder: string): Promise<StatusResult> {
-  try {
-    const reader = await StoredReader.open(`${folder}/${name}`, nodeFs);
-    const served = { reader, dialects: ['ledger'] as const, ingest: () => null };
-    return buildStatus({ ...served, ledgerUnixMs: () => systemClock.unixMs() }) as Status;
-  } catch (error) {
-    if (!isCodedError(error)) throw error;
-    return { dataset: name, error: error.code };
-  }
+function askStatus(name: string, { base, key }: ServiceAddress): Promise<Status> {
+  return getJson<Status>(`${base}/datasets/${name}/status`, { key });
+}
+
+async function readStoredStatus(name: string, folder: string): Promise<Status> {
+  const reader = await StoredReader.open(`${folder}/${name}`, nodeFs);
+  const served = { reader, dialects: ['ledger'] as const, ingest: () => null };
+  return buildStatus({ ...served, ledgerUnixMs: () => systemClock.unixMs() }) as Status;
 }
 
 const heading = ['dataset', 'start', 'finalized', 'head', 'blocks', 'lag', 'behind', ''];

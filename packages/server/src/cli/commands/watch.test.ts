@@ -1,7 +1,7 @@
 /** Tests `sluice tail`, `head`, `status` and `doctor` with a service in this process and with a data folder. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -120,6 +120,16 @@ describe('sluice status', () => {
     const { out } = await runMain(['status', '--data', join(folder, 'data')]);
     expect(JSON.parse(out)).toMatchObject([{ dataset: 'mine', real_time: false, block_count: 5 }]);
   });
+
+  test('error: a named dataset that does not exist fails the command', async () => {
+    const served = await runMain(['status', 'nosuch']);
+    expect([served.code, served.out]).toEqual([1, '']);
+    expect(served.err).toContain('no dataset has this name');
+    await importBlocks();
+    const stored = await runMain(['status', 'nosuch', '--data', join(folder, 'data')]);
+    expect([stored.code, stored.out]).toEqual([1, '']);
+    expect(stored.err).toContain('found mine) [cli-dataset-missing]');
+  });
 });
 
 describe('sluice doctor', () => {
@@ -182,6 +192,34 @@ describe('sluice doctor', () => {
     const args = ['--data', join(folder, 'none'), '--port', String(fixture.port)];
     const { code, of } = await doctor(...args);
     expect([code, of('ports')[0]?.state]).toEqual([0, 'warning']);
+  });
+
+  test('error: a service that runs and is not ready is a problem', async () => {
+    const reason = 'the head of mine is 900 s old';
+    const service = createServer((request, response) => {
+      const isReady = request.url === '/ready';
+      response.statusCode = isReady ? 503 : 200;
+      response.end(JSON.stringify(isReady ? { status: 'not-ready', reason } : {}));
+    });
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    const { port } = service.address() as AddressInfo;
+    const { code, of } = await doctor('--data', join(folder, 'none'), '--admin-port', String(port));
+    service.close();
+    const text = `the running service is not ready: ${reason}`;
+    expect([code, of('ports')]).toMatchObject([1, [{ state: 'wrong', text }]]);
+  });
+
+  test('error: a stopped process that has locked the folder is a problem', async () => {
+    await importBlocks();
+    // The kernel accepts connections for a stopped process, and nothing closes them.
+    const owner = createSocketServer();
+    await new Promise<void>((resolve) => owner.listen(join(folder, 'data/writer.sock'), resolve));
+    const { code, of } = await doctor('--data', join(folder, 'data'));
+    owner.close();
+    expect([code, of('data')[0]]).toMatchObject([
+      1,
+      { state: 'wrong', text: expect.stringContaining('is stopped or does not respond') },
+    ]);
   });
 
   test('error: an invalid configuration is reported with its line', async () => {

@@ -4,7 +4,7 @@ import { isCodedError } from '../../base/errors.ts';
 import { findDatasets } from '../../dataset/stored/find-datasets.ts';
 import { readStoredDataset } from '../../dataset/stored/stored-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
-import { WriterLock } from '../../storage/writer-lock.ts';
+import { isOwnerRunning, WriterLock } from '../../storage/writer-lock.ts';
 import { formatCount } from '../format-table.ts';
 import type { Finding } from './check.ts';
 
@@ -47,12 +47,19 @@ async function checkLock(path: string): Promise<Finding> {
     return { area, state: 'ok', text: `${path} is writable, and no process has locked it` };
   } catch (error) {
     if (isCodedError(error, 'data-folder-locked')) {
+      if (!(await isOwnerRunning(path))) return stoppedOwner(path);
       const text = `${path} is locked by a running process`;
       const remedy = 'nothing, if that is your service; a second one needs its own folder';
       return { area, state: 'warning', text, remedy };
     }
     return { area, state: 'wrong', text: describeError(error), remedy: 'correct its permissions' };
   }
+}
+
+function stoppedOwner(path: string): Finding {
+  const text = `the process that has locked ${path} is stopped or does not respond, so nothing is written`;
+  const remedy = 'resume it (kill -CONT), or end it and start the service again';
+  return { area, state: 'wrong', text, remedy };
 }
 
 async function checkSpace(path: string): Promise<Finding[]> {

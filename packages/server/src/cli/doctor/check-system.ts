@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
+import { memberOf } from '@sluice/protocol/unknown-value';
 import { boundConnections, readOpenFilesMax } from '../../app/open-files-limit.ts';
 import { isCodedError } from '../../base/errors.ts';
 import { getJson } from '../target/get-json.ts';
@@ -63,6 +64,8 @@ async function checkPort({ what, host, port }: Listener): Promise<Finding> {
   const reason = await tryListening(host, port);
   if (reason === undefined) return { area, state: 'ok', text: `${address} is free (${what})` };
   if (reason === 'EADDRINUSE' && (await isSluice(`http://${address}`))) {
+    const fault = await findFault(`http://${address}/ready`);
+    if (fault !== undefined) return { area, state: 'wrong', ...fault };
     const remedy = 'nothing, if that is your service; a second one needs another --port';
     return { area, state: 'warning', text: `a Sluice listens on ${address} already`, remedy };
   }
@@ -73,6 +76,17 @@ async function checkPort({ what, host, port }: Listener): Promise<Finding> {
     text: `cannot listen on ${address} (${what}): ${reason}`,
     remedy,
   };
+}
+
+/** Returns why the service at an operator address is not ready; undefined if it is ready, or if this is another listener of it. */
+async function findFault(
+  url: string,
+): Promise<{ readonly text: string; readonly remedy: string } | undefined> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(probeMsMax) });
+  const body: unknown = await response.json().catch(() => undefined);
+  if (memberOf(body, 'status') !== 'not-ready') return undefined;
+  const text = `the running service is not ready: ${String(memberOf(body, 'reason'))}`;
+  return { text, remedy: 'sluice status shows its alarms; docs/operating.md explains each' };
 }
 
 function tryListening(host: string, port: number): Promise<string | undefined> {

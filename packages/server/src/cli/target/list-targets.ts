@@ -3,6 +3,7 @@ import {
   folderDefault,
   isNoService,
   listServed,
+  missing,
   probeMsMax,
   type ServiceAddress,
   splitAddress,
@@ -52,6 +53,8 @@ async function listService(
 }
 
 async function listFolder(folder: string, name: string | undefined): Promise<TargetList> {
-  const names = name === undefined ? await listDataFolder(folder) : [name];
-  return { kind: 'folder', folder, names, isNamed: name !== undefined };
+  const names = await listDataFolder(folder);
+  if (name === undefined) return { kind: 'folder', folder, names, isNamed: false };
+  if (names.includes(name)) return { kind: 'folder', folder, names: [name], isNamed: true };
+  throw missing(name, { dataFolder: folder, triedUrl: undefined, names });
 }

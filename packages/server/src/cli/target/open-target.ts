@@ -176,7 +176,10 @@ interface Searched {
   readonly names: readonly string[];
 }
 
-function missing(name: string | undefined, { dataFolder, triedUrl, names }: Searched): CodedError {
+export function missing(
+  name: string | undefined,
+  { dataFolder, triedUrl, names }: Searched,
+): CodedError {
   return new CodedError('cli-dataset-missing', {
     ...(name === undefined ? {} : { dataset: name }),
     ...(triedUrl === undefined ? {} : { url: triedUrl }),

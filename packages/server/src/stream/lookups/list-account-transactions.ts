@@ -34,7 +34,9 @@ export async function listAccountTransactions(
   signal: AbortSignal,
 ): Promise<AccountTransactions> {
   const all = listPlaces(snapshot, { first: 0, last: lastSlotBefore(before) });
-  const searched = newestPlaces(all, LOOKUP_LIMITS).toReversed();
+  // Hot blocks are in memory, and about a thousand of them are sealed at a time, so only segments are limited.
+  const limits = { ...LOOKUP_LIMITS, hotBlockCountMax: Infinity };
+  const searched = newestPlaces(all, limits).toReversed();
   const found: Found[] = [];
   let batchCount: number = LOOKUP_LIMITS.batchCountFirst;
   // One more than requested shows whether there is another page.

@@ -2,7 +2,7 @@
 export const LOOKUP_LIMITS = {
   /** How many segments one request for an account or for activity may search. */
   segmentCountMax: 64,
-  /** How many hot blocks, each a small segment in memory, such a request may search. */
+  /** How many hot blocks, each a small segment in memory, a request for activity may count. */
   hotBlockCountMax: 512,
   /** How many segments an estimate includes. If there are more, it takes an evenly distributed sample. */
   estimateSegmentCountMax: 256,

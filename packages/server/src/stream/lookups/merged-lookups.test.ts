@@ -313,4 +313,13 @@ describe('the transactions of an account', () => {
     expect(searches().map(({ places }) => places.length)).toEqual([4, 8, 16, 32, 4]);
     expect((await list(5, null, chainOf(segmentCountMax))).next).toBeNull();
   });
+
+  test('behavior: more hot blocks than a request for activity counts do not end a page', async () => {
+    answer = () => [];
+    const count = LOOKUP_LIMITS.hotBlockCountMax + 1;
+    const slots = Array.from({ length: count }, (_, i) => 26 + i);
+    const above = makeRun('a', slots, { number: 24, hash: 'a24', height: run.length + 1 });
+    const chain = applyChanges(snapshot, [{ kind: 'extend', blocks: above }]);
+    expect(await list(5, null, chain)).toEqual({ lines: [], next: null });
+  });
 });
