@@ -1,12 +1,12 @@
 /** Raw blocks for measurements: real mainnet blocks if they are next to the repository, otherwise simulated ones. */
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { assert } from '@sluice/server/dist/base/assert.js';
+import { assert } from '@sluice/base/assert';
 import type { Slot } from '@sluice/server/dist/ledger/primitives.js';
-import { SimulatedChain } from '@sluice/server/dist/simulator/chain/chain.js';
-import { parseContentOptions } from '@sluice/server/dist/simulator/content/content-options.js';
-import { BlockGenerator } from '@sluice/server/dist/simulator/content/generate-block.js';
-import { renderRawBlock } from '@sluice/server/dist/simulator/content/render-raw-block.js';
+import { SimulatedChain } from '@sluice/simulator/chain/chain';
+import { parseContentOptions } from '@sluice/simulator/content/content-options';
+import { BlockGenerator } from '@sluice/simulator/content/generate-block';
+import { renderRawBlock } from '@sluice/simulator/content/render-raw-block';
 
 export interface BenchBlock {
   readonly slot: Slot;

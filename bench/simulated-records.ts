@@ -1,12 +1,10 @@
-import { assert } from '@sluice/server/dist/base/assert.js';
+import { assert } from '@sluice/base/assert';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
-import { SimulatedChain } from '@sluice/server/dist/simulator/chain/chain.js';
-import {
-  type ContentInput,
-  parseContentOptions,
-} from '@sluice/server/dist/simulator/content/content-options.js';
-import { renderContent } from '@sluice/server/dist/simulator/render-content.js';
+import { toSlot } from '@sluice/server/dist/ledger/primitives.js';
 import { normalizeBlock } from '@sluice/server/dist/source/normalize/normalize-block.js';
+import { SimulatedChain } from '@sluice/simulator/chain/chain';
+import { type ContentInput, parseContentOptions } from '@sluice/simulator/content/content-options';
+import { renderContent } from '@sluice/simulator/render-content';
 
 /** Generates blocks of the final chain of a simulated ledger from a slot on, as records without votes. */
 export function* simulatedRecords(
@@ -21,7 +19,7 @@ export function* simulatedRecords(
     const chainBlock = chain.blockAt(slot);
     assert(chainBlock !== undefined, 'nextBlock returns the slot of a block');
     const { json } = render(chainBlock, { transactionDetails: 'full', rewards: true });
-    yield normalizeBlock(chainBlock.slot, json).block;
+    yield normalizeBlock(toSlot(chainBlock.slot), json).block;
     slot++;
   }
 }

@@ -17,7 +17,7 @@ declare module 'vitest' {
  * it runs the first command as a new user would, so that the test of that case need not build everything again.
  */
 export async function setup(project: TestProject): Promise<void> {
-  const isBuilt = existsSync(join(repositoryRoot, 'packages/protocol/dist'));
+  const isBuilt = existsSync(join(repositoryRoot, 'packages/base/dist'));
   const result = isBuilt ? null : await runCommand('npx', ['sluice', '--version'], repositoryRoot);
   project.provide('firstCommand', result);
   await build();

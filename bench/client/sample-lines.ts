@@ -1,7 +1,12 @@
 import { fieldNames, KINDS } from '@sluice/protocol/field-table';
-import { answerBlock } from '@sluice/server/dist/engine/reference/answer-query.js';
+import { answerSegments } from '@sluice/server/dist/engine/answer-segments.js';
+import { Engine } from '@sluice/server/dist/engine/engine.js';
+import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
 import { corpusBlocks } from '../engine/corpus-blocks.ts';
 import { parseBody } from '../engine/parse-body.ts';
+
+/** The decoded columns of the sample. */
+const cacheBytesMax = 2 ** 28;
 
 const arrays = ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'];
 
@@ -24,7 +29,8 @@ export interface Sample {
 
 /** Lines of the simulator's 2025 profile, as a service sends them: with all records, and with one kind at a time. */
 export function makeSamples(blockCount: number): Sample[] {
-  const blocks = [...corpusBlocks({ seed: 1, blockCount })];
+  const engine = new Engine({ cacheBytesMax });
+  engine.open('corpus', buildSegment([...corpusBlocks({ seed: 1, blockCount })]));
   const choices: [string, readonly string[]][] = [
     ['everything', arrays],
     ...arrays.slice(0, 5).map((array): [string, readonly string[]] => [array, [array]]),
@@ -32,8 +38,8 @@ export function makeSamples(blockCount: number): Sample[] {
   return choices.map(([name, chosen]) => {
     const items = Object.fromEntries(chosen.map((array) => [array, [{}]]));
     const query = { fromBlock: 0, fields: everyField, ...items };
-    const selection = parseBody(query);
-    return { name, query, lines: blocks.map((block) => answerBlock(selection, block) ?? '') };
+    const text = Buffer.concat([...answerSegments(engine, ['corpus'], parseBody(query))]);
+    return { name, query, lines: text.toString().trimEnd().split('\n') };
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { assert } from '@sluice/server/dist/base/assert.js';
+import { assert } from '@sluice/base/assert';
 import { type Corpus, parquetFolder } from './corpus.ts';
 import { openDuckdb } from './duckdb.ts';
 import { parseBody } from './parse-body.ts';

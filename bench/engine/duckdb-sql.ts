@@ -8,7 +8,7 @@
  *   array_<kind>        the records of a kind as text, one row per block
  *   result              rows (block, array number, text); 0 is the header
  */
-import { assert } from '@sluice/server/dist/base/assert.js';
+import { assert } from '@sluice/base/assert';
 import type { Query } from '@sluice/server/dist/query/query.js';
 import type { TableName } from './write-rows.ts';
 

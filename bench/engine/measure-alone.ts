@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { workerUrl } from '@sluice/server/dist/base/worker-url.js';
+import { workerUrl } from '@sluice/base/worker-url';
 import type { Quantiles } from '../benchmark.ts';
 import { type Corpus, folderBytes, segmentsFolder } from './corpus.ts';
 import { SubjectFailure } from './subject.ts';

@@ -1,7 +1,7 @@
 /** Starts and controls the process in which one side is measured. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { workerUrl } from '@sluice/server/dist/base/worker-url.js';
+import { workerUrl } from '@sluice/base/worker-url';
 import type { Corpus } from './corpus.ts';
 
 export interface SubjectOptions {

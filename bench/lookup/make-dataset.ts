@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeBase58 } from '@sluice/server/dist/base/base58.js';
-import { systemClock } from '@sluice/server/dist/base/clock.js';
+import { encodeBase58 } from '@sluice/base/base58';
+import { systemClock } from '@sluice/base/clock';
 import type { SealedSegment } from '@sluice/server/dist/chain/chain-snapshot.js';
 import { Dataset } from '@sluice/server/dist/dataset/dataset.js';
 import { SegmentBuffer } from '@sluice/server/dist/dataset/merge/built-segment.js';

@@ -3,7 +3,7 @@
  * eight bytes with related records, and token balances by owner. Of each kind it takes the queries whose response sizes
  * are closest to a target, so that any seed gives queries of similar cost.
  */
-import { assert } from '@sluice/server/dist/base/assert.js';
+import { assert } from '@sluice/base/assert';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
 import { discriminator } from '@sluice/server/dist/ledger/discriminator.js';

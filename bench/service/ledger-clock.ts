@@ -1,4 +1,4 @@
-import type { SimulatedChain } from '@sluice/server/dist/simulator/chain/chain.js';
+import type { SimulatedChain } from '@sluice/simulator/chain/chain';
 
 /** The number of requests for the time. At least one of so many is not delayed. */
 const attemptCount = 50;

@@ -1,6 +1,6 @@
 /** The two processes of a measurement at the head: a simulated node, and a service that follows it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SimulatedChain } from '@sluice/server/dist/simulator/chain/chain.js';
+import { SimulatedChain } from '@sluice/simulator/chain/chain';
 import { CommandProcess } from './command-process.ts';
 import { LedgerClock } from './ledger-clock.ts';
 import { ScenarioFailure } from './scenario.ts';

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { SimulatedChain } from '@sluice/server/dist/simulator/chain/chain.js';
+import { SimulatedChain } from '@sluice/simulator/chain/chain';
 import { quantilesOf } from '../benchmark.ts';
 import { ServiceProcess, SimulatorProcess } from './processes.ts';
 import { describeMemory, verdict } from './report.ts';

@@ -1,11 +1,11 @@
 /** The cost of simulated blocks: from the start of a window of the world, and after a jump into its middle. */
-import { SimulatedChain } from '@sluice/server/dist/simulator/chain/chain.js';
+import { SimulatedChain } from '@sluice/simulator/chain/chain';
 import {
   type ContentOptions,
   parseContentOptions,
-} from '@sluice/server/dist/simulator/content/content-options.js';
-import { BlockGenerator } from '@sluice/server/dist/simulator/content/generate-block.js';
-import { renderContent } from '@sluice/server/dist/simulator/render-content.js';
+} from '@sluice/simulator/content/content-options';
+import { BlockGenerator } from '@sluice/simulator/content/generate-block';
+import { renderContent } from '@sluice/simulator/render-content';
 import { type Benchmark, UsageFailure } from '../benchmark.ts';
 import { readArgs, readCount } from '../read-args.ts';
 import { alignTable } from '../report-text.ts';

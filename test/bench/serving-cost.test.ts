@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { systemClock } from '@sluice/base/clock';
+import type { ChainBlock } from '@sluice/simulator/chain/chain-block';
+import type { SimulatedNode } from '@sluice/simulator/start-node';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import type { ChainBlock } from '../../packages/server/src/simulator/chain/chain-block.ts';
-import type { SimulatedNode } from '../../packages/server/src/simulator/start-node.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 
 /**
  * The limit of a ratio: the processor time of the process to generate, print and send a block, divided by the time of one `JSON.parse`

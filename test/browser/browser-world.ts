@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { ServiceProcess } from '../service/service-process.ts';
 import { requireBrowser } from './find-browser.ts';
 import type { ListedPage } from './listed-page.ts';

@@ -5,11 +5,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import type { Random } from '@sluice/base/random';
 import { afterAll, expect, test } from 'vitest';
 import { type Batch, type ClientEvent, createClient } from '../../packages/client/src/client.ts';
 import { fileCursor } from '../../packages/client/src/file-cursor.ts';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import type { Random } from '../../packages/server/src/base/random.ts';
 import { HeldChain } from './held-chain.ts';
 import { type ChainBlock, StormWorld } from './storm-world.ts';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import { Random } from '../../packages/server/src/base/random.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
+import { systemClock } from '@sluice/base/clock';
+import { Random } from '@sluice/base/random';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { ServiceProcess } from '../service/service-process.ts';
 import { type CuttingRelay, startCuttingRelay } from './cutting-relay.ts';
 

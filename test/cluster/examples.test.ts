@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '@sluice/base/clock';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { findFreePorts } from '../find-free-ports.ts';
 import { ServiceProcess } from '../service/service-process.ts';
 import { type Child, findProgram, startChild, waitUntil } from './services/child.ts';

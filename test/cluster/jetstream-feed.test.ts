@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import { isCodedError } from '../../packages/server/src/base/errors.ts';
 import { JetStreamFeed } from '../../packages/server/src/cluster/jetstream-feed.ts';
 import { waitUntil } from './services/child.ts';
 import { type NatsCluster, startNats } from './services/start-nats.ts';

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { encodeBase58 } from '@sluice/base/base58';
+import { systemClock } from '@sluice/base/clock';
 import { afterAll, expect, test } from 'vitest';
-import { encodeBase58 } from '../../packages/server/src/base/base58.ts';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
 import {
   emptySnapshot,
   type SealedSegment,

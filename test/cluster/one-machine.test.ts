@@ -2,12 +2,12 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { mapSuffix, readMap } from '../../packages/server/src/object-store/cache-map.ts';
 import { Presence } from '../../packages/server/src/object-store/presence.ts';
 import { S3Client } from '../../packages/server/src/object-store/s3-client.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { waitUntil } from './services/child.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
 import { ClusterMember } from './services/member.ts';

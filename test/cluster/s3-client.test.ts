@@ -1,5 +1,5 @@
+import { systemClock } from '@sluice/base/clock';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { probeStore } from '../../packages/server/src/object-store/probe-store.ts';
 import { S3Client } from '../../packages/server/src/object-store/s3-client.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';

@@ -6,11 +6,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { Random } from '@sluice/base/random';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Batch, type Block, createClient } from '../../packages/client/src/client.ts';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import { Random } from '../../packages/server/src/base/random.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { waitUntil } from './services/child.ts';
 import { ClusterMember } from './services/member.ts';
 import { type Relay, startRelay } from './services/relay.ts';

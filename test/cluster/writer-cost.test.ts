@@ -12,9 +12,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { type Child, cpuMsOf, startChild } from './services/child.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
 import { ClusterMember } from './services/member.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { ERRORS } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { ERRORS } from '../../packages/server/src/base/errors.ts';
 import { ALARM_CODES, GROWTH_ALARMS } from '../../packages/server/src/dataset/alarm-codes.ts';
 import { STREAM_LIMITS } from '../../packages/server/src/stream/stream-limits.ts';
 

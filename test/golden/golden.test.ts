@@ -1,7 +1,7 @@
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { describe, expect, test } from 'vitest';
-import { answerQuery } from '../../packages/server/src/engine/reference/answer-query.ts';
+import { answerQuery } from '../../packages/server/src/engine/testing/reference/answer-query.ts';
 import { answerFast } from '../../packages/server/src/engine/testing/answer-fast.ts';
 import type { Block } from '../../packages/server/src/ledger/block.ts';
 import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';

@@ -15,7 +15,7 @@ import {
   joinSides,
   NO_SIDE,
   type TokenSide,
-} from '../../packages/server/src/simulator/content/testing/token-sides.ts';
+} from '../../packages/simulator/src/content/testing/token-sides.ts';
 import type { AccountState } from '../scenarios/ground.ts';
 import { accountsOf } from '../scenarios/planned-transaction.ts';
 import { type AccountStates, TOKEN_PROGRAMS } from './account-state.ts';

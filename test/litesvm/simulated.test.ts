@@ -3,16 +3,16 @@
  * log, balances, token balances, calls and compute units.
  */
 import assert from 'node:assert/strict';
+import { decodeBase58 } from '@sluice/base/base58';
+import { SimulatedChain } from '@sluice/simulator/chain/chain';
+import type { ChainBlock } from '@sluice/simulator/chain/chain-block';
+import { parseContentOptions } from '@sluice/simulator/content/content-options';
+import { BlockGenerator } from '@sluice/simulator/content/generate-block';
+import { renderRawBlock } from '@sluice/simulator/content/render-raw-block';
 import { type Address, getAddressEncoder, lamports } from '@solana/kit';
 import { AccountState, getMintEncoder, getTokenEncoder } from '@solana-program/token';
 import type { LiteSVM } from 'litesvm';
 import { describe, expect, test } from 'vitest';
-import { decodeBase58 } from '../../packages/server/src/base/base58.ts';
-import { SimulatedChain } from '../../packages/server/src/simulator/chain/chain.ts';
-import type { ChainBlock } from '../../packages/server/src/simulator/chain/chain-block.ts';
-import { parseContentOptions } from '../../packages/server/src/simulator/content/content-options.ts';
-import { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
-import { renderRawBlock } from '../../packages/server/src/simulator/content/render-raw-block.ts';
 import { type LiteSvmModule, loadLiteSvm } from './load-litesvm.ts';
 import { toNodeError } from './node-error.ts';
 import { toBase58 } from './to-base58.ts';

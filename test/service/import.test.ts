@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { systemClock } from '@sluice/base/clock';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { main } from '../../packages/server/src/cli/main.ts';
 
 const bin = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));

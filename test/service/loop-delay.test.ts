@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { encodeBase58 } from '@sluice/base/base58';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { encodeBase58 } from '../../packages/server/src/base/base58.ts';
 import { main } from '../../packages/server/src/cli/main.ts';
 import { ServiceProcess } from './service-process.ts';
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { ServiceProcess } from './service-process.ts';
 
 const closers: (() => unknown)[] = [];

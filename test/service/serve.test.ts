@@ -12,11 +12,11 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { systemClock } from '@sluice/base/clock';
+import type { SimulatedNode } from '@sluice/simulator/start-node';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { main } from '../../packages/server/src/cli/main.ts';
-import type { SimulatedNode } from '../../packages/server/src/simulator/start-node.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { ServiceProcess } from './service-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-serve-'));

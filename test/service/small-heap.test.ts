@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { encodeBase58 } from '@sluice/base/base58';
+import { systemClock } from '@sluice/base/clock';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { encodeBase58 } from '../../packages/server/src/base/base58.ts';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
 import { main } from '../../packages/server/src/cli/main.ts';
-import { startSimulatedNode } from '../../packages/server/src/simulator/start-simulated-node.ts';
 import { ServiceProcess } from './service-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-heap-'));

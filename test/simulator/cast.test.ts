@@ -1,7 +1,7 @@
 /** Checks that the addresses in docs/simulator.md occur in the demo ledger. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { simulatedBlocks } from '../../packages/server/src/simulator/testing/simulated-blocks.ts';
+import { simulatedBlocks } from '../../packages/simulator/src/testing/simulated-blocks.ts';
 
 const page = readFileSync(new URL('../../docs/simulator.md', import.meta.url), 'utf8');
 const ADDRESS = /`([1-9A-HJ-NP-Za-km-z]{32,44})`/g;

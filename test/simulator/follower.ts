@@ -1,8 +1,8 @@
+import type { ChainBlock } from '@sluice/simulator/chain/chain-block';
+import type { BlockGenerator } from '@sluice/simulator/content/generate-block';
+import type { NodeState } from '@sluice/simulator/node/node-view';
 import { expect } from 'vitest';
-import type { ChainBlock } from '../../packages/server/src/simulator/chain/chain-block.ts';
-import type { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
-import { expectedBlock } from '../../packages/server/src/simulator/content/testing/expected-block.ts';
-import type { NodeState } from '../../packages/server/src/simulator/node/node-view.ts';
+import { expectedBlock } from '../../packages/simulator/src/content/testing/expected-block.ts';
 import { LawChecker } from './check-laws.ts';
 
 /** Applies the confirmed blocks of a node, rolls back when the node changes to another branch, and checks the laws. */

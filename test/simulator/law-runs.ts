@@ -1,8 +1,5 @@
-import {
-  type ContentInput,
-  parseContentOptions,
-} from '../../packages/server/src/simulator/content/content-options.ts';
-import { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
+import { type ContentInput, parseContentOptions } from '@sluice/simulator/content/content-options';
+import { BlockGenerator } from '@sluice/simulator/content/generate-block';
 
 /** The number of blocks of a long run (`npm run test:laws`); 0 for the usual one. */
 export const longCount = Number(process.env['LAW_BLOCKS'] ?? 0);

@@ -1,10 +1,11 @@
 /** Checks that the laws find wrong records: one record of correct blocks is changed at a time. */
+
+import { encodeBase58 } from '@sluice/base/base58';
+import { SimulatedChain } from '@sluice/simulator/chain/chain';
+import type { ChainBlock } from '@sluice/simulator/chain/chain-block';
 import { describe, expect, test } from 'vitest';
-import { encodeBase58 } from '../../packages/server/src/base/base58.ts';
 import type { Block, Instruction, Log } from '../../packages/server/src/ledger/block.ts';
-import { SimulatedChain } from '../../packages/server/src/simulator/chain/chain.ts';
-import type { ChainBlock } from '../../packages/server/src/simulator/chain/chain-block.ts';
-import { expectedBlock } from '../../packages/server/src/simulator/content/testing/expected-block.ts';
+import { expectedBlock } from '../../packages/simulator/src/content/testing/expected-block.ts';
 import { LawChecker } from './check-laws.ts';
 import { generatorOf, SMALL } from './law-runs.ts';
 import { IDLS, isEventCall } from './read-idl.ts';

@@ -1,12 +1,13 @@
 /** Checks the laws of the simulated ledger across the forks of the chain and of faults, and across restarts. */
+
+import { systemClock } from '@sluice/base/clock';
+import { SimulatedChain } from '@sluice/simulator/chain/chain';
+import type { ChainBlock } from '@sluice/simulator/chain/chain-block';
+import { SimulatedTime } from '@sluice/simulator/chain/simulated-time';
+import { type FaultRequest, Faults } from '@sluice/simulator/faults/faults';
+import { NodeView } from '@sluice/simulator/node/node-view';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../packages/server/src/base/clock.ts';
-import { SimulatedChain } from '../../packages/server/src/simulator/chain/chain.ts';
-import type { ChainBlock } from '../../packages/server/src/simulator/chain/chain-block.ts';
-import { SimulatedTime } from '../../packages/server/src/simulator/chain/simulated-time.ts';
-import { expectedBlock } from '../../packages/server/src/simulator/content/testing/expected-block.ts';
-import { type FaultRequest, Faults } from '../../packages/server/src/simulator/faults/faults.ts';
-import { NodeView } from '../../packages/server/src/simulator/node/node-view.ts';
+import { expectedBlock } from '../../packages/simulator/src/content/testing/expected-block.ts';
 import { Follower } from './follower.ts';
 import { generatorOf, isLong, longCount, SMALL } from './law-runs.ts';
 

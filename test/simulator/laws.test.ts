@@ -2,12 +2,13 @@
  * Checks the laws of the simulated ledger over 2,300 blocks of the profile `demo` and 40 of each larger profile. `LAW_BLOCKS` requests more blocks and seeds, with the
  * transaction counts of the profiles (`npm run test:laws`).
  */
+
+import { SimulatedChain } from '@sluice/simulator/chain/chain';
+import type { ChainBlock } from '@sluice/simulator/chain/chain-block';
+import type { ContentInput } from '@sluice/simulator/content/content-options';
+import { renderRawBlock } from '@sluice/simulator/content/render-raw-block';
 import { describe, expect, test } from 'vitest';
-import { SimulatedChain } from '../../packages/server/src/simulator/chain/chain.ts';
-import type { ChainBlock } from '../../packages/server/src/simulator/chain/chain-block.ts';
-import type { ContentInput } from '../../packages/server/src/simulator/content/content-options.ts';
-import { renderRawBlock } from '../../packages/server/src/simulator/content/render-raw-block.ts';
-import { expectedBlock } from '../../packages/server/src/simulator/content/testing/expected-block.ts';
+import { expectedBlock } from '../../packages/simulator/src/content/testing/expected-block.ts';
 import { LawChecker } from './check-laws.ts';
 import { WireChecker } from './check-wire.ts';
 import { generatorOf, isLong, longCount, SMALL } from './law-runs.ts';

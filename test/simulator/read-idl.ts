@@ -1,6 +1,6 @@
 /** Reads instructions and events by the IDLs in docs/idl, as an indexer does. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { encodeBase58 } from '../../packages/server/src/base/base58.ts';
+import { encodeBase58 } from '@sluice/base/base58';
 
 type Type = string | { readonly vec: Type } | { readonly defined: { readonly name: string } };
 interface Field {

@@ -3,18 +3,16 @@
  * sides share no code.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { type ContentInput, parseContentOptions } from '@sluice/simulator/content/content-options';
+import { BlockGenerator } from '@sluice/simulator/content/generate-block';
+import { renderRawBlock } from '@sluice/simulator/content/render-raw-block';
 import { describe, expect, test } from 'vitest';
 import type { Block } from '../../packages/server/src/ledger/block.ts';
-import {
-  type ContentInput,
-  parseContentOptions,
-} from '../../packages/server/src/simulator/content/content-options.ts';
-import { BlockGenerator } from '../../packages/server/src/simulator/content/generate-block.ts';
-import { renderRawBlock } from '../../packages/server/src/simulator/content/render-raw-block.ts';
-import { chainBlockOf } from '../../packages/server/src/simulator/content/testing/chain-block-of.ts';
-import { expectedBlock } from '../../packages/server/src/simulator/content/testing/expected-block.ts';
-import { STRESS_PRESETS } from '../../packages/server/src/simulator/content/testing/stress-presets.ts';
+import { toSlot } from '../../packages/server/src/ledger/primitives.ts';
 import { normalizeBlock } from '../../packages/server/src/source/normalize/normalize-block.ts';
+import { chainBlockOf } from '../../packages/simulator/src/content/testing/chain-block-of.ts';
+import { expectedBlock } from '../../packages/simulator/src/content/testing/expected-block.ts';
+import { STRESS_PRESETS } from '../../packages/simulator/src/content/testing/stress-presets.ts';
 
 /** Compares record by record, so that a difference shows the record and not four megabytes. */
 function expectSameBlock(actual: Block, expected: Block, place: string): void {
@@ -50,7 +48,7 @@ function compareBlocks(input: ContentInput, slots: { first: number; count: numbe
     const block = generator.generate(chainBlockOf(slot, i % 3));
     const { json: bytes } = renderRawBlock(block, { transactionDetails: 'full', rewards: true });
     for (const votes of ['drop', 'keep'] as const) {
-      const { block: actual } = normalizeBlock(block.chainBlock.slot, bytes, {
+      const { block: actual } = normalizeBlock(toSlot(block.chainBlock.slot), bytes, {
         votes,
         metaOptional,
         allowMissing,

@@ -1,6 +1,6 @@
 /** The records of a block by transaction, for checks that read whole transactions. */
 import assert from 'node:assert/strict';
-import { decodeBase58 } from '../../packages/server/src/base/base58.ts';
+import { decodeBase58 } from '@sluice/base/base58';
 import type {
   Balance,
   Block,

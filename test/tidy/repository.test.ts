@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
+import { ERRORS } from '@sluice/base/errors';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { ERRORS } from '../../packages/server/src/base/errors.ts';
 import { loadCommands } from '../../packages/server/src/cli/commands.ts';
 import { buildProgram } from '../../packages/server/src/cli/main.ts';
 import { readRepository } from './read-repository.ts';
@@ -94,7 +94,7 @@ test('behavior: S-14 threads get no environment variables', () => {
 
 test('limit: S-12 the runtime dependencies are few and exact', () => {
   const manifests = files.filter(({ path }) => /^packages\/[^/]+\/package\.json$/.test(path));
-  expect(manifests).toHaveLength(4);
+  expect(manifests).toHaveLength(6);
   expectNone(findDependencyFaults(manifests));
 });
 

@@ -23,13 +23,16 @@ const serverFolder = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(dirname(serverFolder));
 const lockFolder = join(root, '.build-lock');
 const stampFile = join(serverFolder, 'dist', '.stamp');
-// Each file directly in this folder becomes one WebAssembly module of the same name. Shared code is in the folders
-// below it.
-const kernelFolder = join(serverFolder, 'src', 'kernels', 'assembly');
-// Constants that kernels share with TypeScript.
-const layoutFolder = join(serverFolder, 'src', 'kernels', 'layout');
-const kernelOutputFolder = join(serverFolder, 'dist', 'kernels');
-const kernelStampFile = join(kernelOutputFolder, '.stamp');
+const packageNames = ['base', 'protocol', 'simulator', 'server', 'client'];
+// Each file directly in a folder `assembly` becomes one WebAssembly module of the same name. Shared code is in the
+// folders below it and in `base`. `layout` has the constants that kernels share with TypeScript.
+const kernelFolders = ['server', 'simulator'].map((name) => ({
+  sources: join(root, 'packages', name, 'src', 'kernels'),
+  assembly: join(root, 'packages', name, 'src', 'kernels', 'assembly'),
+  output: join(root, 'packages', name, 'dist', 'kernels'),
+}));
+const sharedKernelFolder = join(root, 'packages', 'base', 'src', 'assembly');
+const kernelStampFile = join(serverFolder, 'dist', 'kernels', '.stamp');
 const webFolder = join(root, 'packages', 'web');
 const webStampFile = join(webFolder, 'dist', '.stamp');
 const lockWaitMsMax = 300_000;
@@ -37,7 +40,7 @@ const lockPollMs = 100;
 
 // The source and output folder of each TypeScript project.
 const projects = [
-  ...['protocol', 'server', 'client'].map((name) => ({
+  ...packageNames.map((name) => ({
     sources: join(root, 'packages', name, 'src'),
     output: join(root, 'packages', name, 'dist'),
   })),
@@ -53,7 +56,7 @@ const configurationFiles = [
   'tsconfig.base.json',
   'tsconfig.json',
   'bench/tsconfig.json',
-  ...['protocol', 'server', 'client'].map((name) => `packages/${name}/tsconfig.json`),
+  ...packageNames.map((name) => `packages/${name}/tsconfig.json`),
 ];
 // Everything that is bundled into the web application.
 const webSources = ['packages/web', 'packages/client/src', 'packages/protocol/src', 'docs'];
@@ -137,25 +140,29 @@ function run(tool, args) {
 const kernelOptions = ['--runtime', 'stub', '--optimizeLevel', '3', '--noAssert', '--importMemory'];
 const kernelFeatures = ['--enable', 'simd', '--enable', 'bulk-memory', '--use', 'abort='];
 
-function kernelNames() {
-  return readdirSync(kernelFolder)
+function kernelNames({ assembly }) {
+  return readdirSync(assembly)
     .filter((name) => name.endsWith('.ts'))
     .map((name) => name.slice(0, -'.ts'.length));
 }
 
 async function compileKernels() {
   const tools = toolFiles.map((file) => join(root, file));
-  const digest = digestOf([...tools, ...[kernelFolder, layoutFolder].flatMap(walkSources)]);
+  const folders = [sharedKernelFolder, ...kernelFolders.map(({ sources }) => sources)];
+  const digest = digestOf([...tools, ...folders.flatMap(walkSources)]);
   if (hasStamp(kernelStampFile, digest)) return;
-  mkdirSync(kernelOutputFolder, { recursive: true });
+  for (const { output } of kernelFolders) mkdirSync(output, { recursive: true });
   rmSync(kernelStampFile, { force: true });
   // Compiles the kernels in this process one after another, because loading the compiler takes as long as compiling a
   // kernel.
   const { main } = await import(pathToFileURL(find('assemblyscript/dist/asc.js')).href);
-  for (const name of kernelNames()) {
-    const files = [relative(root, join(kernelFolder, `${name}.ts`)), '--baseDir', root];
-    const output = ['--outFile', relative(root, join(kernelOutputFolder, `${name}.wasm`))];
-    const args = [...files, ...output, ...kernelOptions, ...kernelFeatures];
+  const kernels = kernelFolders.flatMap((folder) =>
+    kernelNames(folder).map((name) => ({ ...folder, name })),
+  );
+  for (const { assembly, output, name } of kernels) {
+    const files = [relative(root, join(assembly, `${name}.ts`)), '--baseDir', root];
+    const target = ['--outFile', relative(root, join(output, `${name}.wasm`))];
+    const args = [...files, ...target, ...kernelOptions, ...kernelFeatures];
     const { error } = await main(args, { stdout: process.stderr, stderr: process.stderr });
     if (error !== null)
       throw new BuildFailure(`the kernel ${name} failed; the lines above say why`);
@@ -181,9 +188,11 @@ function prune() {
       if (source !== name && !existsSync(join(sources, source))) rmSync(path);
     }
   }
-  const kernels = new Set(kernelNames().map((name) => `${name}.wasm`));
-  for (const path of walk(kernelOutputFolder)) {
-    if (path.endsWith('.wasm') && !kernels.has(relative(kernelOutputFolder, path))) rmSync(path);
+  for (const folder of kernelFolders) {
+    const kernels = new Set(kernelNames(folder).map((name) => `${name}.wasm`));
+    for (const path of walk(folder.output)) {
+      if (path.endsWith('.wasm') && !kernels.has(relative(folder.output, path))) rmSync(path);
+    }
   }
 }
 
@@ -210,7 +219,7 @@ async function buildLocked(force) {
 
 /** Builds if necessary. Without sources, as in an image, the existing build is used. */
 export async function build({ force = false } = {}) {
-  if (!existsSync(kernelFolder)) return;
+  if (!existsSync(kernelFolders[0].assembly)) return;
   if (!force && isBuilt(sourceDigest())) return;
   const release = await takeLock(lockFolder, {
     waitMsMax: lockWaitMsMax,

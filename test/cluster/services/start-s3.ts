@@ -4,8 +4,8 @@
  */
 import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { systemClock } from '@sluice/base/clock';
 import { inject } from 'vitest';
-import { systemClock } from '../../../packages/server/src/base/clock.ts';
 import { findFreePorts } from '../../find-free-ports.ts';
 import { findProgram, startChild, waitUntil } from './child.ts';
 import { type S3Process, startS3Process } from './s3-process.ts';

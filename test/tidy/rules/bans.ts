@@ -11,7 +11,7 @@ interface Ban {
 
 const nowhere = () => false;
 const clocks = new Set([
-  'packages/server/src/base/clock.ts',
+  'packages/base/src/clock.ts',
   'packages/client/src/base/clock.ts',
   'packages/web/src/base/clock.ts',
 ]);

@@ -1,9 +1,9 @@
 /** Runs `sluice backfill`: loads history from sources into one dataset of a data folder. */
 
 import { availableParallelism } from 'node:os';
-import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
-import { Random } from '../base/random.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
+import { Random } from '@sluice/base/random';
 import type { Dataset } from '../dataset/dataset.ts';
 import { datasetNamePattern } from '../dataset/manifest.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';

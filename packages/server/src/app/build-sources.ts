@@ -1,9 +1,9 @@
-import { unreachable } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
+import { unreachable } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
+import type { SimulatedLedger } from '@sluice/simulator/simulated-ledger';
+import type { SimulatedNode } from '@sluice/simulator/start-node';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import type { Slot } from '../ledger/primitives.ts';
-import type { SimulatedLedger } from '../simulator/simulated-ledger.ts';
-import type { SimulatedNode } from '../simulator/start-node.ts';
-import { startSimulatedNode } from '../simulator/start-simulated-node.ts';
 import type { SourceOptions } from '../source/open-source.ts';
 import type { RpcSourceOptions } from '../source/rpc/rpc-source.ts';
 import { socketAddresses } from '../source/rpc/socket-addresses.ts';

@@ -1,5 +1,5 @@
+import { isTerminal, usesColor } from '@sluice/base/terminal';
 import { type Logger, pino } from 'pino';
-import { isTerminal, usesColor } from '../base/terminal.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 

@@ -4,8 +4,8 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { CodedError, isCodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
+import { CodedError, isCodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 
 const fileName = 'files-read.json';

@@ -1,6 +1,6 @@
+import type { Clock } from '@sluice/base/clock';
+import { Random } from '@sluice/base/random';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
-import { Random } from '../base/random.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { StartPoint } from '../ingest/follow/choose-start.ts';

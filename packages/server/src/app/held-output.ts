@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { isTerminal } from '../base/terminal.ts';
+import { isTerminal } from '@sluice/base/terminal';
 
 /** The limit of held lines. If there are more, the output is released. */
 const heldCountMax = 1_000;

@@ -1,7 +1,7 @@
 /** The composition of an import: files of blocks into one dataset of a data folder. */
 
-import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';

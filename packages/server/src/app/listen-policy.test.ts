@@ -1,5 +1,5 @@
+import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import type { ConfigPlace } from './config/config-tree.ts';
 import { type AccessConfig, decideAccess } from './listen-policy.ts';
 

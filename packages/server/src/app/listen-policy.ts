@@ -1,4 +1,4 @@
-import { CodedError, type ErrorCode, isCodedError, knownDetail } from '../base/errors.ts';
+import { CodedError, type ErrorCode, isCodedError, knownDetail } from '@sluice/base/errors';
 import { type ApiKey, readKeyFile } from '../http/keys/api-keys.ts';
 import { isOpenUndecided } from './config/check-config.ts';
 import type { Config } from './config/config-schema.ts';

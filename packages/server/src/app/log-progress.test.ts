@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import type { SourceState } from '../source/source-health.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { logProgress } from './log-progress.ts';

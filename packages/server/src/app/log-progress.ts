@@ -1,5 +1,5 @@
+import type { Clock } from '@sluice/base/clock';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 import type { SourceStatus } from '../source/source-health.ts';

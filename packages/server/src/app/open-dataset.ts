@@ -1,6 +1,6 @@
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
 import { Dataset, type DatasetModules, type DatasetOptions } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import type { Manifest } from '../dataset/manifest.ts';

@@ -1,6 +1,6 @@
 /** Derives the number of connections from the limit of open files, because every connection is an open file. */
 import { readFileSync } from 'node:fs';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import { idleCountMax } from '../stream/open-segments.ts';
 
 /** Open files of the process, its threads and both listeners, and the connections of operators. */

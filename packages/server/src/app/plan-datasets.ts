@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from 'node:path';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { Logger } from 'pino';
-import { CodedError, isCodedError } from '../base/errors.ts';
 import { type Manifest, readManifest } from '../dataset/manifest.ts';
 import { findDatasets } from '../dataset/stored/find-datasets.ts';
 import type { DatasetNames } from '../http/served-dataset.ts';

@@ -1,6 +1,6 @@
+import { isCodedError } from '@sluice/base/errors';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import type { Logger } from 'pino';
-import { isCodedError } from '../base/errors.ts';
 import type { Config } from './config/config-schema.ts';
 import type { LoadedConfig } from './config/load-config.ts';
 import { decideAccess } from './listen-policy.ts';

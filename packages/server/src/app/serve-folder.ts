@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Clock } from '@sluice/base/clock';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { pino } from 'pino';
-import type { Clock } from '../base/clock.ts';
 import { StoredReader } from '../dataset/stored/stored-reader.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { loadConfig } from './config/load-config.ts';

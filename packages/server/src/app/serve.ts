@@ -5,11 +5,11 @@
  */
 
 import { dirname, resolve } from 'node:path';
+import { assert } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
+import { addDetail, CodedError, isCodedError } from '@sluice/base/errors';
+import { isTerminal } from '@sluice/base/terminal';
 import type { Logger } from 'pino';
-import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { addDetail, CodedError, isCodedError } from '../base/errors.ts';
-import { isTerminal } from '../base/terminal.ts';
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import { findDatasets } from '../dataset/stored/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Clock, systemClock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
-import { type Clock, systemClock } from '../base/clock.ts';
-import { CodedError, isCodedError } from '../base/errors.ts';
 import { EnginePool } from '../engine/threads/engine-pool.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { loadConfig } from './config/load-config.ts';

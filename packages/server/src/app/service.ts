@@ -2,13 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { assert } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
+import { settleWithin } from '@sluice/base/settle-within';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { keysOf } from '@sluice/protocol/typed-keys';
 import type { Logger } from 'pino';
-import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { settleWithin } from '../base/settle-within.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import { EnginePool } from '../engine/threads/engine-pool.ts';
 import { AdminServer } from '../http/admin-server.ts';

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { simulatedLines } from '@sluice/simulator/simulated-lines';
+import { createSimulatedLedger } from '@sluice/simulator/start-simulated-node';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
 import { Dataset } from '../dataset/dataset.ts';
 import { createDataset } from '../dataset/stored/create-dataset.ts';
-import { simulatedLines } from '../simulator/simulated-lines.ts';
-import { createSimulatedLedger } from '../simulator/start-simulated-node.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { takeFiles } from './take-files.ts';
 

@@ -1,8 +1,9 @@
 /** Imports the files of blocks that are configured as a source of a running dataset, once each. */
+
+import type { Clock } from '@sluice/base/clock';
+import { type CodedError, type ErrorCode, isCodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
-import { type CodedError, type ErrorCode, isCodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { feedFiles } from './feed-files.ts';

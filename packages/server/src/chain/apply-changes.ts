@@ -2,8 +2,8 @@
  * Every transition of a chain as a pure function that checks all rules itself. A violation that a source can cause is a
  * coded error; one that only our own code can cause is an assert.
  */
-import { assert, unreachable } from '../base/assert.ts';
-import { CodedError } from '../base/errors.ts';
+import { assert, unreachable } from '@sluice/base/assert';
+import { CodedError } from '@sluice/base/errors';
 import type { BlockRef } from '../ledger/block.ts';
 import { type BlockHash, type Slot, toSlot } from '../ledger/primitives.ts';
 import type { ChainChange } from './chain-change.ts';

@@ -1,5 +1,5 @@
+import { isCodedError } from '@sluice/base/errors';
 import { describe, expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import { applyChanges } from './apply-changes.ts';
 import type { ChainChange } from './chain-change.ts';
 import { type ChainSnapshot, emptySnapshot } from './chain-snapshot.ts';

@@ -1,6 +1,6 @@
+import { isCodedError } from '@sluice/base/errors';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { applyChanges } from './apply-changes.ts';
 import type { ChainChange } from './chain-change.ts';

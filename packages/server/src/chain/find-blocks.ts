@@ -2,8 +2,8 @@
  * Lookups in a snapshot, as needed to start a stream and to answer with a conflict (409). The headers of sealed blocks
  * are in the segment files, so the caller passes a function that reads them. Hot blocks are in memory.
  */
-import { assert } from '../base/assert.ts';
-import { elementAt } from '../base/element-at.ts';
+import { assert } from '@sluice/base/assert';
+import { elementAt } from '@sluice/base/element-at';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import { parseBlockHash, type Slot } from '../ledger/primitives.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from './chain-snapshot.ts';

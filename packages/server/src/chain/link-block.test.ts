@@ -1,5 +1,5 @@
+import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { emptySnapshot } from './chain-snapshot.ts';
 import { checkLink, headLinkPoint, type ParentPoint } from './link-block.ts';

@@ -1,5 +1,5 @@
 /** Checks that a block is the child of another. Every block that enters a chain passes this check. */
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import type { ChainSnapshot } from './chain-snapshot.ts';

@@ -1,4 +1,4 @@
-import { addDetail, isCodedError } from '../base/errors.ts';
+import { addDetail, isCodedError } from '@sluice/base/errors';
 import { findDatasets } from '../dataset/stored/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 

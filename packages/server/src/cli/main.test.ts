@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
+import { CodedError } from '@sluice/base/errors';
 import { Command } from 'commander';
 import { afterEach, expect, test, vi } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import { loadCommands } from './commands.ts';
 import { buildProgram, main } from './main.ts';
 import { portalKey } from './source-options.ts';

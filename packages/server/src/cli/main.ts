@@ -1,7 +1,7 @@
+import { CodedError, isCodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { isSluiceError } from '@sluice/client';
 import { Command, CommanderError } from 'commander';
-import { CodedError, isCodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
 import { type BuildCommand, loadCommands } from './commands.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT, exitCodeHelp } from './exit-codes.ts';

@@ -1,6 +1,6 @@
+import { addDetail, CodedError, isCodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { memberOf } from '@sluice/protocol/unknown-value';
-import { addDetail, CodedError, isCodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
 import type { SegmentBytes } from '../segment/read/open-segment.ts';
 import { openRangeFile } from '../storage/range-file.ts';
 

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
+import type { Clock } from '@sluice/base/clock';
 import { expect, test } from 'vitest';
-import type { Clock } from '../base/clock.ts';
 import { Progress } from './progress.ts';
 
 function create(isTerminal: boolean, total?: number) {

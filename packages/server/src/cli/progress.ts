@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import { isTerminal } from '../base/terminal.ts';
+import type { Clock } from '@sluice/base/clock';
+import { isTerminal } from '@sluice/base/terminal';
 
 const barEveryMs = 100;
 const lineEveryMs = 5_000;

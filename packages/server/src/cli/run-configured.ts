@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
+import { systemClock } from '@sluice/base/clock';
+import { delayOptimization } from '@sluice/base/delay-optimization';
+import { limitHeapGrowth } from '@sluice/base/memory/limit-heap-growth';
 import { type ConfigChoice, loadConfig } from '../app/config/load-config.ts';
 import { type Describe, runServe } from '../app/serve.ts';
-import { systemClock } from '../base/clock.ts';
-import { delayOptimization } from '../base/delay-optimization.ts';
-import { limitHeapGrowth } from '../base/memory/limit-heap-growth.ts';
 import type { CommandContext } from './context.ts';
 import { readVersion } from './read-version.ts';
 import { reloadSignal } from './reload-signal.ts';

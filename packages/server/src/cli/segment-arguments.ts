@@ -1,6 +1,6 @@
 /** Arguments that refer to segments: files, or a dataset of a data folder for all its segments. */
 import { existsSync } from 'node:fs';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import { readStoredDataset } from '../dataset/stored/stored-dataset.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import type { CommandContext } from './context.ts';

@@ -1,6 +1,6 @@
 /** Formats the lines of `sluice tail`. */
 
-import type { Style } from '../base/terminal.ts';
+import type { Style } from '@sluice/base/terminal';
 import type { BlockRef } from '../ledger/block.ts';
 import { toExactJson } from './query/exact-json.ts';
 

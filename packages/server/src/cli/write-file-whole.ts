@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { checkOutput, type OutputOptions } from './write-output.ts';
 
 /** Writes a file atomically and durably: under a temporary name, which is renamed at the end. */

@@ -3,8 +3,8 @@ import { lstat, realpath, rename, rm } from 'node:fs/promises';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { CodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 
 const gzipLevel = 1;
 

@@ -11,7 +11,7 @@
  * damage.
  */
 import { crc32, gunzipSync, gzipSync } from 'node:zlib';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Manifest } from '../dataset/manifest.ts';
 import {

@@ -1,7 +1,7 @@
 /** The segments of a dataset in an object store, read through a cache on the local disk. */
 import { crc32 } from 'node:zlib';
-import { CodedError } from '../base/errors.ts';
-import { discard } from '../base/memory/discard.ts';
+import { CodedError } from '@sluice/base/errors';
+import { discard } from '@sluice/base/memory/discard';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { RemoteSegment } from '../dataset/dataset-reader.ts';
 import type { BuiltSegment } from '../dataset/merge/built-segment.ts';

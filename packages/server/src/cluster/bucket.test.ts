@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Clock, systemClock } from '@sluice/base/clock';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Clock, systemClock } from '../base/clock.ts';
 import { Dataset } from '../dataset/dataset.ts';
 import { createDataset, datasetExists } from '../dataset/stored/create-dataset.ts';
 import { mergeInProcess } from '../dataset/testing/merge-in-process.ts';

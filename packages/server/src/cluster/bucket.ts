@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import { ObjectCache } from '../object-store/object-cache.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
 import { ManifestLog } from './bucket-manifest.ts';

@@ -10,7 +10,7 @@
  * decided by one listing of the manifests, and nothing is removed long after it: an object that no manifest named then
  * could be uploaded and named again.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import type { ObjectInfo, ObjectStore } from '../object-store/object-store.ts';
 import type { ManifestLog } from './bucket-manifest.ts';
 import { readLeases } from './reader-leases.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import { type CodedError, isCodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { NewChange } from '../dataset/chain-writer.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 

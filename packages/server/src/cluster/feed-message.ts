@@ -8,9 +8,9 @@
  * an object of the store, and the list has its key. Index -1 stands for a block that every state at this sequence already has.
  */
 import { crc32 } from 'node:zlib';
-import { assert } from '../base/assert.ts';
-import { elementAt } from '../base/element-at.ts';
-import { CodedError } from '../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import { elementAt } from '@sluice/base/element-at';
+import { CodedError } from '@sluice/base/errors';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import type { NewBlock, NewChange } from '../dataset/chain-writer.ts';
 import { type Commit, decodeCommits, encodeCommits } from '../dataset/state-codec.ts';

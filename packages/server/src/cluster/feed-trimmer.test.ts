@@ -1,6 +1,6 @@
+import { systemClock } from '@sluice/base/clock';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
 import { FeedTrimmer } from './feed-trimmer.ts';
 import { MemoryFeed } from './testing/memory-feed.ts';
 

@@ -1,6 +1,6 @@
+import type { Clock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
-import { isCodedError } from '../base/errors.ts';
 import type { FeedPosition } from './bucket-manifest.ts';
 import type { Feed } from './feed.ts';
 

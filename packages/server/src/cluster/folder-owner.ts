@@ -1,5 +1,5 @@
 /** The file `store.json` in the folder of a dataset whose segments are in an object store. */
-import { isCodedError } from '../base/errors.ts';
+import { isCodedError } from '@sluice/base/errors';
 import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 
 export interface FolderOwner {

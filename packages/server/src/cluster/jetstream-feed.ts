@@ -13,8 +13,8 @@ import {
 } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import type { Clock } from '../base/clock.ts';
-import { CodedError, isCodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { Feed, FeedMessage, Lease } from './feed.ts';
 import { KvLease } from './kv-lease.ts';
 

@@ -1,6 +1,6 @@
 import type { KV, KvEntry } from '@nats-io/kv';
+import { systemClock } from '@sluice/base/clock';
 import { expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
 import { KvLease } from './kv-lease.ts';
 
 /** A key of a server that never removes it by itself. */

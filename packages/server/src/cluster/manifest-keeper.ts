@@ -1,6 +1,6 @@
 /** Advances the manifest in the bucket whenever the segments of a dataset change. Only the writer of a dataset runs it. */
-import type { Clock } from '../base/clock.ts';
-import { isCodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Manifest } from '../dataset/manifest.ts';

@@ -2,7 +2,7 @@
  * A dataset of one machine whose segments are in a bucket: the journal is on the local disk, as without a bucket, and
  * the manifests in the bucket follow it. A machine that lost its disk starts again from the newest manifest.
  */
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { restoreDataset } from '../dataset/stored/restore-dataset.ts';
 import { readStoredDataset } from '../dataset/stored/stored-dataset.ts';

@@ -1,4 +1,4 @@
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import { manifestName } from '../dataset/manifest.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { restoreDataset } from '../dataset/stored/restore-dataset.ts';

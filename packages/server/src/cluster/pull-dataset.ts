@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { restoreDataset } from '../dataset/stored/restore-dataset.ts';

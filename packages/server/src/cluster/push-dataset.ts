@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts';
-import { CodedError } from '../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import { CodedError } from '@sluice/base/errors';
 import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BuiltSegment } from '../dataset/merge/built-segment.ts';
 import type { SegmentSequence } from '../dataset/merge/merge-thread.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { readKnown } from './read-known.ts';
 import { MemoryFeed } from './testing/memory-feed.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 import type { Feed, FeedMessage } from './feed.ts';
 import { linkedController } from './linked-controller.ts';
 

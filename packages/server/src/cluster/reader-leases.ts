@@ -2,8 +2,8 @@
  * Leases of readers in the bucket: `<dataset>/leases/<reader>`. Each has the age of the oldest state that the reader still uses, so that
  * the segments of that state are not removed. A lease that is not renewed expires.
  */
-import type { Clock } from '../base/clock.ts';
-import { isCodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
 import type { ObjectStore } from '../object-store/object-store.ts';
 
 /** A reader that does not renew its lease for this long has died, or cannot reach the bucket and so cannot read from it. */

@@ -6,9 +6,9 @@
  *   following:  message of the feed ─► commit here ─► visible
  *   leading:    commit here ─► published with the expected sequence ─► acknowledged by a quorum ─► visible
  */
-import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { NewBlock, NewChange, PublishCommits } from '../dataset/chain-writer.ts';
 import type { Dataset } from '../dataset/dataset.ts';

@@ -1,6 +1,6 @@
+import { systemClock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
 import { MemoryStore } from '../object-store/testing/memory-store.ts';
 import { takeTurns } from './take-turns.ts';
 import { type Member, refAt, runOf, startMember, stateOf } from './testing/member.ts';

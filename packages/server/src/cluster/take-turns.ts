@@ -2,8 +2,8 @@
  * The life of a process that may write: it follows the feed until it has the lease, catches up, leads until it loses the
  * lease or is fenced, and then follows again.
  */
-import type { Clock } from '../base/clock.ts';
-import { type CodedError, isCodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { Feed, Lease } from './feed.ts';
 import { linkedController } from './linked-controller.ts';
 import type { Replica } from './replica.ts';

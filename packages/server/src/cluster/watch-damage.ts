@@ -2,8 +2,8 @@
  * Handles segments of a bucket that cannot be read. The local copy is evicted, so that the next request fetches it again, and the whole
  * object in the store is verified. If it is valid, the alarm is cleared.
  */
-import type { Clock } from '../base/clock.ts';
-import { isCodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { BucketSegments } from './bucket-segments.ts';

@@ -1,7 +1,7 @@
+import { systemClock } from '@sluice/base/clock';
+import { CodedError, ERRORS, type ErrorCode, knownDetail } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
-import { CodedError, ERRORS, type ErrorCode, knownDetail } from '../base/errors.ts';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { AlarmBoard } from './alarm-board.ts';
 import { isAlarmCode } from './alarm-codes.ts';
 

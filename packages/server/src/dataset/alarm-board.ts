@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import { type CodedError, describeWithoutPaths } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { type CodedError, describeWithoutPaths } from '@sluice/base/errors';
 import type { AlarmCode } from './alarm-codes.ts';
 import type { Alarm } from './dataset-reader.ts';
 

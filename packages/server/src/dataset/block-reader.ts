@@ -1,6 +1,6 @@
+import { assert } from '@sluice/base/assert';
+import { discard } from '@sluice/base/memory/discard';
 import { LRUCache } from 'lru-cache';
-import { assert } from '../base/assert.ts';
-import { discard } from '../base/memory/discard.ts';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import { decodeBlocks } from '../segment/read/decode-blocks.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, ref, slot } from '../chain/testing/chain-fixtures.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';

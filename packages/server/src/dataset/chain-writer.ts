@@ -7,8 +7,8 @@
  * The visible state is always durable. After a failed write it stays unchanged, and every commit is rejected until
  * `reopen` has read the journal again.
  */
-import { elementAt } from '../base/element-at.ts';
-import { CodedError } from '../base/errors.ts';
+import { elementAt } from '@sluice/base/element-at';
+import { CodedError } from '@sluice/base/errors';
 import { applyChanges } from '../chain/apply-changes.ts';
 import type { ChainChange } from '../chain/chain-change.ts';
 import {

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { emptySnapshot } from '../chain/chain-snapshot.ts';
 import { makeRun } from '../chain/testing/chain-fixtures.ts';
 import { ChangeWaiters } from './change-waiters.ts';

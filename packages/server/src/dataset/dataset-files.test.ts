@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import { beforeEach, expect, test } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import { makeRun } from '../chain/testing/chain-fixtures.ts';
 import type { SimFs } from '../storage/testing/sim-fs.ts';
 import { checkJournalExists, hasBlocks, listIfExists } from './dataset-files.ts';

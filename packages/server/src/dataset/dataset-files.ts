@@ -1,5 +1,5 @@
 /** Lists the files of a dataset's folder other than its manifest. */
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { Fs } from '../storage/fs.ts';
 import { journalNamePattern } from '../storage/journal.ts';
 

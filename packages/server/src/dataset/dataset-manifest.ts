@@ -1,4 +1,4 @@
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { Fs } from '../storage/fs.ts';
 import type { DatasetDescription, OptionalKind } from './dataset-reader.ts';
 import { type Manifest, readManifest, writeManifest } from './manifest.ts';

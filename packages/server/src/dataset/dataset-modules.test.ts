@@ -1,7 +1,8 @@
 /** Tests the calls of a dataset to its modules, and what it reports. */
+
+import { CodedError, ERRORS } from '@sluice/base/errors';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { CodedError, ERRORS } from '../base/errors.ts';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, ref, sealRun, slot } from '../chain/testing/chain-fixtures.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';

@@ -1,4 +1,4 @@
-import { type CodedError, isCodedError } from '../base/errors.ts';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { AlarmBoard } from './alarm-board.ts';
 import type { ChainWriter, NewChange } from './chain-writer.ts';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { describe, expect, test } from 'vitest';
-import { CodedError, isCodedError } from '../base/errors.ts';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, nameOf, ref, slot } from '../chain/testing/chain-fixtures.ts';
 import type { Block } from '../ledger/block.ts';

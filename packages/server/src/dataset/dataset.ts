@@ -8,7 +8,7 @@
  * This class only connects the parts: DatasetWriter commits, SegmentSealer turns hot blocks into segments, BlockReader
  * caches what readers need, SnapshotLeases protects it from removal, and ChangeWaiters wakes the readers.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { Fs } from '../storage/fs.ts';

@@ -1,6 +1,6 @@
+import { CodedError } from '@sluice/base/errors';
 import { beforeEach, expect, test } from 'vitest';
-import { CodedError } from '../base/errors.ts';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import type { Fs } from '../storage/fs.ts';
 import { AlarmBoard } from './alarm-board.ts';
 import { FreeSpace } from './free-space.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import { CodedError, isCodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { DiskSpace, Fs } from '../storage/fs.ts';
 import type { AlarmBoard } from './alarm-board.ts';
 import type { DatasetLimits } from './dataset-limits.ts';

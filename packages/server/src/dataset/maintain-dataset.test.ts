@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CodedError } from '@sluice/base/errors';
 import { beforeEach, expect, test } from 'vitest';
-import { CodedError } from '../base/errors.ts';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { emptySnapshot } from '../chain/chain-snapshot.ts';
 import { AlarmBoard } from './alarm-board.ts';
 import type { Dataset } from './dataset.ts';

@@ -2,8 +2,8 @@
  * Background maintenance of a dataset: seals finalized hot blocks, applies the retention policy, and removes unused
  * files.
  */
-import type { Clock } from '../base/clock.ts';
-import { isCodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
 import type { Dataset } from './dataset.ts';
 import type { Retention } from './retention.ts';
 

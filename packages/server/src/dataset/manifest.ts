@@ -4,8 +4,8 @@
  */
 
 import { createHash } from 'node:crypto';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { hasMembers } from '@sluice/protocol/unknown-value';
-import { CodedError, isCodedError } from '../base/errors.ts';
 import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
 import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 

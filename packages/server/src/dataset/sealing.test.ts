@@ -1,8 +1,8 @@
+import { encodeBase58 } from '@sluice/base/base58';
+import type { Clock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { encodeBase58 } from '../base/base58.ts';
-import type { Clock } from '../base/clock.ts';
-import { isCodedError } from '../base/errors.ts';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import { findPreviousBlocks } from '../chain/find-blocks.ts';
 import { slot } from '../chain/testing/chain-fixtures.ts';

@@ -1,6 +1,6 @@
 /** The sealed segments of a dataset: immutable files that are named after their content. */
-import { assert } from '../base/assert.ts';
-import { discard } from '../base/memory/discard.ts';
+import { assert } from '@sluice/base/assert';
+import { discard } from '@sluice/base/memory/discard';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import { readSegmentHeaders } from '../segment/read/open-segment.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { hotPayloads } from './chain-writer.ts';
 import type { SnapshotLease } from './dataset-reader.ts';

@@ -2,7 +2,7 @@
  * Encodes the chain as JSON text for the journal. 64-bit timestamps are written as strings; all other numbers are safe
  * integers.
  */
-import { assert } from '../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import type { ChainChange } from '../chain/chain-change.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { checkLink, headLinkPoint, type ParentPoint } from '../chain/link-block.ts';

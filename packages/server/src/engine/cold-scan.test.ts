@@ -3,12 +3,12 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { simulatedBlocks } from '../../../simulator/src/testing/simulated-blocks.ts';
 import { CachedRangeFile } from '../object-store/cached-range-file.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { Presence } from '../object-store/presence.ts';
 import type { Selection } from '../query/query.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
-import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { Engine } from './engine.ts';
 import { parseTestQuery } from './testing/arbitrary-query.ts';
 import { ReadAhead } from './threads/read-ahead.ts';

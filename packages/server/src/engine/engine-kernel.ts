@@ -1,8 +1,9 @@
-import { assert } from '../base/assert.ts';
-import { elementAt } from '../base/element-at.ts';
+import { assert } from '@sluice/base/assert';
+import { elementAt } from '@sluice/base/element-at';
+import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
 import type { EngineExports } from '../kernels/engine-exports.ts';
 import { FREE_MEMORY_START } from '../kernels/layout/memory.ts';
-import { ensureMemory, type Kernel, loadKernel } from '../kernels/load-kernel.ts';
+import { loadKernel } from '../kernels/load-kernel.ts';
 
 /**
  * The initial size of the memory, and the step by which it grows. V8 counts a grown memory as newly allocated and collects garbage after

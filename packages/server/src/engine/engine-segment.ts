@@ -1,4 +1,4 @@
-import { elementAt } from '../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import { BLOCK_KEYS_SHIFT } from '../kernels/layout/selection.ts';
 import type { Selection } from '../query/query.ts';
 import { SegmentIndex } from '../segment/indexes/segment-index.ts';

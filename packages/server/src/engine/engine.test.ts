@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
-import { answerQuery } from './reference/answer-query.ts';
 import { answerFast } from './testing/answer-fast.ts';
 import { arbitraryBlocks } from './testing/arbitrary-block.ts';
 import { arbitraryQuery, arbitraryQueryCase } from './testing/arbitrary-query.ts';
 import { describeLaws } from './testing/describe-laws.ts';
+import { answerQuery } from './testing/reference/answer-query.ts';
 
 test('property: the engine returns the same answer as the reference for any segments (I-32)', () => {
   fc.assert(

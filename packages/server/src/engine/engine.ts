@@ -2,8 +2,8 @@
  * Answers queries from segments on one thread: load, select, write. It never waits: the caller provides segments whose bytes can be read
  * synchronously, and takes the text in pieces.
  */
-import { assert } from '../base/assert.ts';
-import type { Steps } from '../base/time-slices.ts';
+import { assert } from '@sluice/base/assert';
+import type { Steps } from '@sluice/base/time-slices';
 import type { Selection } from '../query/query.ts';
 import { openSegment, type Segment, type SegmentBytes } from '../segment/read/open-segment.ts';
 import { EngineKernel } from './engine-kernel.ts';

@@ -3,7 +3,7 @@
  * A section is read and decoded when one of its columns is needed for the first time. Other columns are made from stored ones: starts
  * from lengths, values from differences, texts from the addresses of instructions.
  */
-import { elementAt } from '../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import {
   COUNTS_BYTES,
   DESCRIPTOR_BYTES,

@@ -1,8 +1,8 @@
 /** Selects the rows of a row group with the kernel `select.ts`. */
 
+import { elementAt } from '@sluice/base/element-at';
+import { valueOfKey } from '@sluice/base/value-of-key';
 import type { RecordArray } from '@sluice/protocol/field-table';
-import { elementAt } from '../base/element-at.ts';
-import { valueOfKey } from '../base/value-of-key.ts';
 import {
   GROUP_BYTES,
   MARK_BALANCE,

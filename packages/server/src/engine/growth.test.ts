@@ -8,8 +8,8 @@ import { sampleBlock } from '../segment/testing/sample-block.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
-import { answerQuery } from './reference/answer-query.ts';
 import { parseTestQuery } from './testing/arbitrary-query.ts';
+import { answerQuery } from './testing/reference/answer-query.ts';
 
 const blocks = Array.from({ length: 40 }, (_, slot) => sampleBlock(slot));
 const bytes = buildSegment(blocks);

@@ -1,5 +1,5 @@
 /** One item in the kernel's memory. The parts that are equal for all row groups are written once. */
-import { elementAt } from '../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import { OUTCOME_COMMITTED, OUTCOME_FAILED } from '../kernels/layout/columns.ts';
 import {
   DATA_VALUE_BYTES,

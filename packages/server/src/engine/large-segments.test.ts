@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { decodeBase58 } from '@sluice/base/base58';
+import { isCodedError } from '@sluice/base/errors';
 import type { QueryBody } from '@sluice/protocol/query-body';
 import { afterAll, describe, expect, test } from 'vitest';
-import { decodeBase58 } from '../base/base58.ts';
-import { isCodedError } from '../base/errors.ts';
+import { simulatedBlocks } from '../../../simulator/src/testing/simulated-blocks.ts';
 import type { Block, Instruction } from '../ledger/block.ts';
 import { discriminator } from '../ledger/discriminator.ts';
 import type { Query } from '../query/query.ts';
@@ -19,12 +20,11 @@ import { namesAt, plainRegions, unitRegions } from '../segment/testing/plain-reg
 import { replacePlain } from '../segment/testing/rewrite-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
-import { simulatedBlocks } from '../simulator/testing/simulated-blocks.ts';
 import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
 import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
-import { answerQuery } from './reference/answer-query.ts';
 import { parseTestQuery } from './testing/arbitrary-query.ts';
+import { answerQuery } from './testing/reference/answer-query.ts';
 import { EnginePool } from './threads/engine-pool.ts';
 
 const blocks = simulatedBlocks({

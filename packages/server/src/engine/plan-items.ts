@@ -4,10 +4,10 @@
  * data, which `sluice explain` prints.
  */
 
+import { assert } from '@sluice/base/assert';
+import { decodeBase58 } from '@sluice/base/base58';
 import { type LogKind, RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { FilterName, RelationName } from '@sluice/protocol/request-table';
-import { assert } from '../base/assert.ts';
-import { decodeBase58 } from '../base/base58.ts';
 import { TARGET_PROGRAM } from '../kernels/layout/selection.ts';
 import type { AddressList, Hex, Item, Selection } from '../query/query.ts';
 import { intersect, unite } from '../segment/indexes/ascending-lists.ts';

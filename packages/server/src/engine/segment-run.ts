@@ -1,6 +1,6 @@
 /** Evaluates one query on one segment: decides which row groups to read, selects rows, and writes their text in pieces. */
 
-import { elementAt } from '../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import * as layout from '../kernels/layout/writing.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';

@@ -14,9 +14,9 @@ import { sampleAddress } from '../segment/testing/sample-block.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
-import { answerQuery } from './reference/answer-query.ts';
 import { arbitraryBlocks } from './testing/arbitrary-block.ts';
 import { arbitraryQuery, parseTestQuery } from './testing/arbitrary-query.ts';
+import { answerQuery } from './testing/reference/answer-query.ts';
 
 const addressAt = (number: number) => sampleAddress(20_000 + number);
 const common = addressAt(0);

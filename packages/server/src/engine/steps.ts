@@ -2,6 +2,8 @@
  * How each field is written: the step of the kernel, and the columns that the step reads. `kernels/assembly/engine/write-values.ts` says
  * what the operands of each step mean.
  */
+
+import { assert } from '@sluice/base/assert';
 import type { Dialect } from '@sluice/protocol/dialect';
 import {
   type FieldName,
@@ -10,7 +12,6 @@ import {
   type RecordKind,
 } from '@sluice/protocol/field-table';
 import { keysOf, mapKeys } from '@sluice/protocol/typed-keys';
-import { assert } from '../base/assert.ts';
 import { INS_FLAGS_DROPPED_LOGS } from '../kernels/layout/columns.ts';
 import * as layout from '../kernels/layout/writing.ts';
 import {

@@ -1,8 +1,8 @@
 /** The listener for operators: readiness, health and metrics. It listens on loopback by default. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { CodedError } from '../base/errors.ts';
-import { listeningPort } from '../base/listening-port.ts';
+import { CodedError } from '@sluice/base/errors';
+import { listeningPort } from '@sluice/base/listening-port';
 import { buildErrorReply } from './error-reply.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import type { Metrics } from './metrics/metrics.ts';

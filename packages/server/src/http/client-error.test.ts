@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import { settle } from '../stream/testing/manual-clock.ts';
 import { answerClientError, refuseOnSocket } from './client-error.ts';
 

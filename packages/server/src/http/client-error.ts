@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import { buildErrorReply } from './error-reply.ts';
 
 const CODES: Readonly<Record<string, 'request-too-slow' | 'headers-too-large'>> = {

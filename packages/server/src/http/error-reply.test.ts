@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import { buildErrorReply } from './error-reply.ts';
 
 test('default: a coded error has its status, its message, its path and the request id', () => {

@@ -1,4 +1,4 @@
-import { type CodedError, ERRORS, type ErrorRow, isCodedError } from '../base/errors.ts';
+import { type CodedError, ERRORS, type ErrorRow, isCodedError } from '@sluice/base/errors';
 
 /** The response of every error except 409. */
 export interface ErrorReply {

@@ -1,5 +1,5 @@
-import { CodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 
 export function describeListenFailure(
   cause: unknown,

@@ -1,9 +1,10 @@
 /** The OpenAPI description, built from the same routes, tables and schemas that validate and answer. */
+
+import { ERRORS, type ErrorRow } from '@sluice/base/errors';
 import { DIALECTS, type Dialect } from '@sluice/protocol/dialect';
 import { buildLineSchema } from '@sluice/protocol/line-schema';
 import { buildQuerySchema } from '@sluice/protocol/query-schema';
 import Type, { type TSchema } from 'typebox';
-import { ERRORS, type ErrorRow } from '../base/errors.ts';
 import {
   describeRefusals,
   encodingHeaders,

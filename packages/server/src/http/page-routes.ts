@@ -2,8 +2,9 @@
  * The web application. Every page has the same document, whose script reads the address. Names of scripts and styles change with their
  * content, so browsers cache them permanently.
  */
+
+import { CodedError } from '@sluice/base/errors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CodedError } from '../base/errors.ts';
 import { parseEncodingWeights } from './negotiate-encoding.ts';
 import { isKnownPath, type RouteRow } from './request-checks.ts';
 import { type AssetEncoding, readWebAssets, type WebAsset } from './web-assets.ts';

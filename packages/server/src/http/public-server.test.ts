@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { CodedError } from '@sluice/base/errors';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import { makeHash } from '../stream/testing/make-block.ts';
 import { settle } from '../stream/testing/manual-clock.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';

@@ -5,13 +5,13 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
+import { listeningPort } from '@sluice/base/listening-port';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { Clock } from '../base/clock.ts';
-import { CodedError, isCodedError } from '../base/errors.ts';
-import { listeningPort } from '../base/listening-port.ts';
 import { ByteMeter } from './byte-meter.ts';
 import { answerClientError, refuseOnSocket } from './client-error.ts';
 import { buildErrorReply } from './error-reply.ts';

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
+import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import { settle } from '../stream/testing/manual-clock.ts';
 import { ByteMeter, HeldBytes } from './byte-meter.ts';
 import { checkBodyHeaders, readBody } from './read-body.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, type Gunzip } from 'node:zlib';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { HeldBytes } from './byte-meter.ts';
 
 export interface ReadBodyOptions {

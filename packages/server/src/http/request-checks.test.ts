@@ -1,7 +1,7 @@
+import { isCodedError } from '@sluice/base/errors';
 import type { FastifyRequest } from 'fastify';
 import { beforeEach, expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { parseKeys } from './keys/api-keys.ts';
 import { KEY_LIMITS, KeyBudgets } from './keys/key-budgets.ts';
 import { checkRequest, isKnownPath, type RouteRow } from './request-checks.ts';

@@ -2,10 +2,11 @@
  * The checks before a body is read, in the documented order: 401, 404, 405, 429, 415. The checks for 413, 400 and 503
  * follow.
  */
+
+import { elementAt } from '@sluice/base/element-at';
+import { CodedError } from '@sluice/base/errors';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { FastifyRequest } from 'fastify';
-import { elementAt } from '../base/element-at.ts';
-import { CodedError } from '../base/errors.ts';
 import { type ApiKey, findKey, keyId, shownKey } from './keys/api-keys.ts';
 import type { KeyBudgets } from './keys/key-budgets.ts';
 import { checkBodyHeaders } from './read-body.ts';

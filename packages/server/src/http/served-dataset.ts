@@ -1,6 +1,6 @@
+import { assert } from '@sluice/base/assert';
+import { CodedError } from '@sluice/base/errors';
 import type { Dialect } from '@sluice/protocol/dialect';
-import { assert } from '../base/assert.ts';
-import { CodedError } from '../base/errors.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 import type { DatasetStreams } from '../stream/dataset-streams.ts';

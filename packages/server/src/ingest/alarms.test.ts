@@ -1,7 +1,8 @@
 /** Alarms are raised in time for events that fail to happen. */
+
+import type { FaultRequest } from '@sluice/simulator/faults/faults';
 import { afterEach, expect, test } from 'vitest';
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
-import type { FaultRequest } from '../simulator/faults/faults.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { fastClock } from './testing/fast-clock.ts';
 import { expectSameChain, isCaughtUp, startWorld, type World } from './testing/start-world.ts';

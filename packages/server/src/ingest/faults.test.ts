@@ -1,7 +1,7 @@
+import { type Clock, systemClock } from '@sluice/base/clock';
+import type { FaultRequest } from '@sluice/simulator/faults/faults';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../base/clock.ts';
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
-import type { FaultRequest } from '../simulator/faults/faults.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { fastClock } from './testing/fast-clock.ts';
 import { followNodes } from './testing/follow-ledger.ts';

@@ -1,6 +1,7 @@
 /** What an import stores, skips and releases, with a dataset and a merger in memory. */
+
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import { applyChanges } from '../chain/apply-changes.ts';
 import type { ChainChange } from '../chain/chain-change.ts';
 import { type ChainSnapshot, emptySnapshot } from '../chain/chain-snapshot.ts';

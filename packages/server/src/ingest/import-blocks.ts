@@ -6,8 +6,8 @@
  *
  * An import can be interrupted at any time: committed segments stay, and the next run skips their blocks.
  */
-import { CodedError, isCodedError, knownDetail } from '../base/errors.ts';
-import { mapOrdered } from '../base/map-ordered.ts';
+import { CodedError, isCodedError, knownDetail } from '@sluice/base/errors';
+import { mapOrdered } from '@sluice/base/map-ordered';
 import type { Anchor } from '../chain/chain-snapshot.ts';
 import { findBlockAtOrAfter } from '../chain/find-blocks.ts';
 import { headLinkPoint, type ParentPoint } from '../chain/link-block.ts';

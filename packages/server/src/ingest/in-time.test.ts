@@ -3,8 +3,9 @@
  * too, so the tests allow the promised time plus the time of several ordinary blocks of the same minute, without the time for which this
  * process got no processor.
  */
+
+import { type Clock, systemClock } from '@sluice/base/clock';
 import { afterEach, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../base/clock.ts';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { expectSameChain, startWorld, type World } from './testing/start-world.ts';

@@ -1,6 +1,7 @@
 /** Tests how an ingester starts, stops and fails, with sources and a dataset in memory. */
+
+import { CodedError } from '@sluice/base/errors';
 import { afterEach, expect, test, vi } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import { toSlot } from '../ledger/primitives.ts';
 import { type Refusal, refusal } from '../source/refusal.ts';
 import { SlotWatcher } from '../source/rpc/slot-watcher.ts';

@@ -7,8 +7,8 @@
  *                                                        backfill, if configured
  */
 import { setMaxListeners } from 'node:events';
-import { assert } from '../base/assert.ts';
-import { isCodedError } from '../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import { isCodedError } from '@sluice/base/errors';
 import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { Retention } from '../dataset/retention.ts';

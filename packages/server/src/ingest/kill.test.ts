@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '@sluice/base/clock';
+import { workerUrl } from '@sluice/base/worker-url';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
-import { workerUrl } from '../base/worker-url.ts';
 import { findHot } from '../chain/find-blocks.ts';
 import { Dataset } from '../dataset/dataset.ts';
-import { startSimulatedNode } from '../simulator/start-simulated-node.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 
 const script = fileURLToPath(new URL('./testing/follow-in-child.mjs', import.meta.url));

@@ -1,6 +1,7 @@
-import { decodeBase58 } from '../base/base58.ts';
+import { decodeBase58 } from '@sluice/base/base58';
+import { ensureMemory } from '@sluice/base/wasm-kernel';
 import { BASE58_CHARACTERS_MAX } from './layout/reading.ts';
-import { ensureMemory, loadKernel } from './load-kernel.ts';
+import { loadKernel } from './load-kernel.ts';
 
 interface Base58Exports {
   inputAddress(): number;

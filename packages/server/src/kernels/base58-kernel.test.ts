@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base';
+import { decodeBase58 } from '@sluice/base/base58';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeBase58 } from '../base/base58.ts';
 import { base58Decoder } from './base58-decoder.ts';
 
 const decoder = base58Decoder();

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { Random } from '@sluice/base/random';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Random } from '../base/random.ts';
 import { DeflateEncoder } from './deflate-encoder.ts';
 import { inflatePlainly } from './testing/inflate-plainly.ts';
 

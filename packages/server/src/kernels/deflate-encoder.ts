@@ -1,4 +1,5 @@
-import { ensureMemory, type Kernel, loadKernel } from './load-kernel.ts';
+import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
+import { loadKernel } from './load-kernel.ts';
 
 interface DeflateExports {
   inputAddress(): number;

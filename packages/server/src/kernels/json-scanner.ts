@@ -1,4 +1,5 @@
-import { copyBytes } from '../base/memory/copy-bytes.ts';
+import { copyBytes } from '@sluice/base/memory/copy-bytes';
+import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
 import {
   SCAN_AHEAD_BYTES,
   SCAN_DELETE,
@@ -6,7 +7,6 @@ import {
   SCAN_NON_ASCII,
   SCAN_TOO_DEEP,
 } from './layout/reading.ts';
-import { ensureMemory, type Kernel } from './load-kernel.ts';
 
 /** The exports of a kernel that scans JSON. */
 export interface ScanExports {

@@ -1,6 +1,7 @@
+import type { Kernel } from '@sluice/base/wasm-kernel';
 import { type JsonScan, JsonScanner, type ScanExports } from './json-scanner.ts';
 import { TX_INDEX } from './layout/columns.ts';
-import { type Kernel, loadKernel } from './load-kernel.ts';
+import { loadKernel } from './load-kernel.ts';
 
 interface TransactionExports extends ScanExports {
   initialize(): void;

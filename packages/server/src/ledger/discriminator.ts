@@ -1,4 +1,4 @@
-import { decodeBase58 } from '../base/base58.ts';
+import { decodeBase58 } from '@sluice/base/base58';
 
 const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 

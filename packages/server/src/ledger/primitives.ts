@@ -2,9 +2,9 @@
  * The branded primitives of the ledger. Only the functions in this file create them: `parse…` and `is…` check values from outside,
  * which may be anything; `to…` takes values that our own code computed, where anything invalid is a bug.
  */
-import { assert } from '../base/assert.ts';
-import { encodeBase58, isBase58Of32, isBase58Of64 } from '../base/base58.ts';
-import type { Brand } from '../base/brand.ts';
+import { assert } from '@sluice/base/assert';
+import { encodeBase58, isBase58Of32, isBase58Of64 } from '@sluice/base/base58';
+import type { Brand } from '@sluice/base/brand';
 
 /** A slot number: a non-negative safe integer. */
 export type Slot = Brand<number, 'Slot'>;

@@ -8,9 +8,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { assert } from '../base/assert.ts';
-import { CodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
+import { assert } from '@sluice/base/assert';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { ByteBudget } from './byte-budget.ts';
 import { dataSuffix, mapSuffix, writeMap } from './cache-map.ts';
 import type { CachedPlace } from './cached-range-file.ts';

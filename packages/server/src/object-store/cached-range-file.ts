@@ -1,6 +1,6 @@
 /** Reads a cached object by range in a worker thread. Bytes that are not on the disk yet are fetched by another thread. */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { ByteRange } from './object-store.ts';
 import { Presence } from './presence.ts';
 

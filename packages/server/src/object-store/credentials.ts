@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { CodedError } from '../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 import type { Credentials, Environment } from './credential-types.ts';
 import { type FetchRole, findRole, type RoleCredentials } from './role-credentials.ts';
 

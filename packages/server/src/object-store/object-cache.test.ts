@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ManualClock } from '../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { CachedRangeFile } from './cached-range-file.ts';
 import { ObjectCache } from './object-cache.ts';
 import { MemoryStore } from './testing/memory-store.ts';

@@ -12,7 +12,7 @@
  */
 import { readdirSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import { makeFolder } from '../storage/make-folder.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { dataSuffix, mapSuffix, readMap } from './cache-map.ts';

@@ -1,5 +1,5 @@
 /** Tests whether an object store has the features that a dataset needs, above all that it refuses to overwrite a manifest. */
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { ObjectStore } from './object-store.ts';
 
 /** Throws the first problem that it finds. Writes and removes one small object. */

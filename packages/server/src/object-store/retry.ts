@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import { CodedError, isCodedError } from '../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 
 export interface RetryLimits {
   readonly attemptCountMax: number;

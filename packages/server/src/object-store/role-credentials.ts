@@ -6,7 +6,7 @@
  *   machine        the metadata service of EC2 (version 2), unless AWS_EC2_METADATA_DISABLED is true
  */
 import { readFileSync } from 'node:fs';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { Credentials, Environment } from './credential-types.ts';
 import { readTag } from './parse-listing.ts';
 

@@ -5,12 +5,12 @@
  */
 
 import { createHash } from 'node:crypto';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { messageOf } from '@sluice/protocol/unknown-value';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, request } from 'undici';
-import type { Clock } from '../base/clock.ts';
-import { CodedError, isCodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
 import type { GetCredentials } from './credentials.ts';
 import type { ByteRange, ObjectInfo, ObjectStore } from './object-store.ts';
 import { parseListing, readTag } from './parse-listing.ts';

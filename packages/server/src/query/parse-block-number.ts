@@ -1,4 +1,4 @@
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { QueryPath } from './query-refusal.ts';
 
 const digitsShownMax = 40;

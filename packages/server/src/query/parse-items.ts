@@ -1,9 +1,10 @@
 /** Parses the six arrays of a query: items with their filters and flags, checked against the request table. */
+
+import { describeBase58Fault } from '@sluice/base/base58';
+import type { Steps } from '@sluice/base/time-slices';
 import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
-import { describeBase58Fault } from '../base/base58.ts';
-import type { Steps } from '../base/time-slices.ts';
 import { type Address, isAddress } from '../ledger/primitives.ts';
 import { type AddressList, type Hex, type Item, parseHex } from './query.ts';
 import { itemKey } from './query-key.ts';

@@ -1,9 +1,9 @@
+import { type CodedError, type ErrorCode, isCodedError } from '@sluice/base/errors';
 import type { Dialect } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { buildQuerySchema } from '@sluice/protocol/query-schema';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
-import { type CodedError, type ErrorCode, isCodedError } from '../base/errors.ts';
 import { parseQueryBody } from './parse-query.ts';
 
 const A = 'So11111111111111111111111111111111111111112';

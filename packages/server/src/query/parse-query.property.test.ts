@@ -1,10 +1,10 @@
+import { ERRORS, isCodedError } from '@sluice/base/errors';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { filterRows, relationRows } from '@sluice/protocol/request-table';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ERRORS, isCodedError } from '../base/errors.ts';
 import { parseQueryBody } from './parse-query.ts';
 
 const options = { limits: QUERY_LIMITS, dialects: DIALECTS };

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { encodeBase58 } from '@sluice/base/base58';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { Dialect } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS, type QueryLimits } from '@sluice/protocol/query-limits';
 import { describe, expect, test } from 'vitest';
-import { encodeBase58 } from '../base/base58.ts';
-import { CodedError, isCodedError } from '../base/errors.ts';
 import { parseQuery, parseQueryBody, parseQuerySteps } from './parse-query.ts';
 import { queryKey } from './query-key.ts';
 

@@ -4,11 +4,12 @@
  *
  *   bytes ─► size ─► depth ─► UTF-8 ─► JSON ─► unique keys ─► decode ─► Query
  */
+
+import { CodedError } from '@sluice/base/errors';
+import { runToCompletion, type Steps } from '@sluice/base/time-slices';
 import { DIALECT_DEFAULT, DIALECTS, type Dialect } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
-import { CodedError } from '../base/errors.ts';
-import { runToCompletion, type Steps } from '../base/time-slices.ts';
 import { parseBlockNumber, toSlotBound } from './parse-block-number.ts';
 import { parseFields } from './parse-fields.ts';
 import { parseItems, QueryBudget } from './parse-items.ts';

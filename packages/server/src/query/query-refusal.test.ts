@@ -1,6 +1,6 @@
+import { isCodedError } from '@sluice/base/errors';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import { countValues } from './count-values.ts';
 import { parseQuery, parseQueryBody } from './parse-query.ts';
 import { joinPath, quote, requireKnownKeys } from './query-refusal.ts';

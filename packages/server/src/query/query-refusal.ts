@@ -1,7 +1,8 @@
 /** Errors of an invalid query. Each one contains the path of the value, the value found and the allowed values. */
+
+import { CodedError, type ErrorCode } from '@sluice/base/errors';
+import { findNearestName } from '@sluice/base/find-nearest-name';
 import { hasMembers } from '@sluice/protocol/unknown-value';
-import { CodedError, type ErrorCode } from '../base/errors.ts';
-import { findNearestName } from '../base/find-nearest-name.ts';
 
 /** The path of a value in a query, as a client would write it: `instructions[2].d8[0]`. */
 export type QueryPath = string;

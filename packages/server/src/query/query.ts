@@ -9,10 +9,11 @@
  *      ├─ fields       per kind, in wire order
  *      └─ six arrays   items { filters, relations }; the result is the union of all items
  */
+
+import type { Brand } from '@sluice/base/brand';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { FieldName, Kind, LogKind, RecordArray } from '@sluice/protocol/field-table';
 import type { ITEMS } from '@sluice/protocol/request-table';
-import type { Brand } from '../base/brand.ts';
 import type { Address } from '../ledger/primitives.ts';
 
 /** `0x` and lower-case hex digits, two per byte. */

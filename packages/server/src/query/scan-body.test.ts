@@ -1,5 +1,5 @@
+import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import { checkDepth, scanKeys } from './scan-body.ts';
 
 function rejection(run: () => unknown): unknown {

@@ -2,7 +2,7 @@
  * Two passes over a body for checks that `JSON.parse` cannot make: one over the bytes before parsing, one over the text
  * after it.
  */
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import { BODY_PATH, joinPath, type QueryPath, quote } from './query-refusal.ts';
 
 const QUOTE = 0x22;

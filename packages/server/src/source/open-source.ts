@@ -1,7 +1,7 @@
 /** Opens a source by its kind. Every kind of source that is followed has an entry here. */
-import { unreachable } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Random } from '../base/random.ts';
+import { unreachable } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
+import type { Random } from '@sluice/base/random';
 import { PortalSource, type PortalSourceOptions } from './portal/portal-source.ts';
 import type { FetchThread } from './rpc/fetch-thread.ts';
 import { RpcSource, type RpcSourceOptions } from './rpc/rpc-source.ts';

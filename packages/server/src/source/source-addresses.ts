@@ -1,5 +1,5 @@
 /** The addresses of sources that people configure: what a valid one looks like, in words and as a check. */
-import { isCodedError } from '../base/errors.ts';
+import { isCodedError } from '@sluice/base/errors';
 import { parsePortalUrl } from './portal/portal-client.ts';
 import { parseSourceUrl } from './rpc/rpc-client.ts';
 

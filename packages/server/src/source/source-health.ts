@@ -1,8 +1,8 @@
 /** The health of a source: when it may be asked again, and whether it is trusted. */
 
-import type { Clock } from '../base/clock.ts';
-import type { Random } from '../base/random.ts';
-import { backoffMs } from '../base/retry.ts';
+import type { Clock } from '@sluice/base/clock';
+import type { Random } from '@sluice/base/random';
+import { backoffMs } from '@sluice/base/retry';
 import type { Refusal } from './refusal.ts';
 
 export type SourceState = 'starting' | 'live' | 'waiting' | 'quarantined' | 'disabled';

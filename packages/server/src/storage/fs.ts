@@ -1,4 +1,4 @@
-import { isCodedError } from '../base/errors.ts';
+import { isCodedError } from '@sluice/base/errors';
 
 /**
  * The file system interface that components receive, so that a test can replace it and inject faults. Callers join

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import type { Fs } from './fs.ts';
 import { Journal, type JournalContent } from './journal.ts';
 import { nodeFs } from './node-fs.ts';

@@ -14,9 +14,9 @@
  */
 
 import { crc32 } from 'node:zlib';
-import { assert } from '../base/assert.ts';
-import { elementAt } from '../base/element-at.ts';
-import { CodedError } from '../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import { elementAt } from '@sluice/base/element-at';
+import { CodedError } from '@sluice/base/errors';
 import {
   type Fs,
   type FsFile,

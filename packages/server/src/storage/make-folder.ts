@@ -1,6 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { systemErrorCode } from '../base/system-error-code.ts';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 
 /**
  * Creates a folder and its missing parents. Node's recursive `mkdir` never returns if the system reports that an

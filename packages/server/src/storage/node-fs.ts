@@ -8,8 +8,8 @@ import {
   statfs,
   unlink,
 } from 'node:fs/promises';
-import { CodedError, type ErrorCode } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
+import { CodedError, type ErrorCode } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { DiskSpace, Fs, FsFile, OpenMode } from './fs.ts';
 import { makeFolder } from './make-folder.ts';
 

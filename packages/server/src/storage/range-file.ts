@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 
 /** An immutable file that is read by byte range. Reads are synchronous, so only worker threads and tools use it. */
 export interface RangeFile {

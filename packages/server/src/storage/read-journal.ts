@@ -2,7 +2,7 @@
  * Reads a journal without opening it for writing: it creates, truncates and syncs nothing, so a writer may be active at
  * the same time.
  */
-import { CodedError, isCodedError } from '../base/errors.ts';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { type Fs, readWholeFile } from './fs.ts';
 import { type JournalContent, journalFileName, journalNamePattern } from './journal.ts';
 import { readPayload } from './read-payload.ts';

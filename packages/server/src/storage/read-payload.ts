@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { FsFile } from './fs.ts';
 import type { PayloadLocation } from './scan-journal.ts';
 

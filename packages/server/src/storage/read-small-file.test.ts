@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isCodedError } from '@sluice/base/errors';
 import { afterAll, expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import { readSmallFile } from './read-small-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-small-'));

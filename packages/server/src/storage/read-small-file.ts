@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 
 /**
  * Reads a small file, such as a configuration. Throws `cli-file-too-large` without reading further if the file is

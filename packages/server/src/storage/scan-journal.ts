@@ -1,4 +1,4 @@
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import {
   decodeRecordHeader,
   isRecordWhole,

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platform } from 'node:process';
+import { workerUrl } from '@sluice/base/worker-url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { workerUrl } from '../base/worker-url.ts';
 import { socketPath, WriterLock } from './writer-lock.ts';
 
 let folder: string;

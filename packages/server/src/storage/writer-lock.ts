@@ -9,8 +9,8 @@ import { rename, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CodedError } from '../base/errors.ts';
-import { systemErrorCode } from '../base/system-error-code.ts';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { makeFolder } from './make-folder.ts';
 
 /** The system silently truncates longer socket paths, so that two folders could share one lock. */

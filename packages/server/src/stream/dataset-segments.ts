@@ -1,5 +1,5 @@
-import { type CodedError, isCodedError } from '../base/errors.ts';
-import { SharedBufferPool } from '../base/memory/shared-buffer-pool.ts';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
+import { SharedBufferPool } from '@sluice/base/memory/shared-buffer-pool';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { DatasetReader, RemoteSegment } from '../dataset/dataset-reader.ts';
 import type { EnginePool } from '../engine/threads/engine-pool.ts';

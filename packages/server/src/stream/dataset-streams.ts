@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { BlockEvaluator } from './block-evaluator.ts';
 import { FinalizedHeadEvaluator } from './finalized-head-evaluator.ts';

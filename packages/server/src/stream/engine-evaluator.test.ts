@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { constants, crc32, inflateRawSync } from 'node:zlib';
+import { isCodedError } from '@sluice/base/errors';
 import { afterAll, expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import {
   type ChainSnapshot,
   emptySnapshot,
@@ -11,8 +11,8 @@ import {
   type SealedSegment,
 } from '../chain/chain-snapshot.ts';
 import type { Allocate, DatasetReader } from '../dataset/dataset-reader.ts';
-import { answerBlock, headerLine } from '../engine/reference/answer-query.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
+import { answerBlock, headerLine } from '../engine/testing/reference/answer-query.ts';
 import { RUN_LIMITS } from '../engine/threads/engine-limits.ts';
 import { EnginePool } from '../engine/threads/engine-pool.ts';
 import type { Block } from '../ledger/block.ts';

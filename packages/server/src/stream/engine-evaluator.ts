@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts';
-import { isCodedError } from '../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import { isCodedError } from '@sluice/base/errors';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
 import { aheadBytesMax, type PartUnit, type RunPiece } from '../engine/threads/engine-messages.ts';

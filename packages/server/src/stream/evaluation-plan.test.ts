@@ -1,6 +1,7 @@
 /** How a range is divided into runs of the engine, with a pool that records what it is asked. */
+
+import { CodedError } from '@sluice/base/errors';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import { applyChanges } from '../chain/apply-changes.ts';
 import { type ChainSnapshot, emptySnapshot, type HotBlock } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, sealRun, slot } from '../chain/testing/chain-fixtures.ts';

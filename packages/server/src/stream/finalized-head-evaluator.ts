@@ -5,7 +5,7 @@
  * occurrence of that text in a line is always the header's: the header comes first and holds no free text. This evaluator
  * replaces the null with the finalized head of the snapshot that is evaluated. Other queries pass through unchanged.
  */
-import { elementAt } from '../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { Selection } from '../query/query.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';

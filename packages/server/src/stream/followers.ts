@@ -3,8 +3,8 @@
  * in groups, which receive the new blocks directly.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
+import { assert } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import { HeadGroups, type HeadNews, type HeadPlace, type HeadWaiter } from './head-groups.ts';
 import type { SharedEvaluations } from './shared-evaluations.ts';

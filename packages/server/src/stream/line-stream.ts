@@ -9,7 +9,7 @@
  * It is not a generator, because ten thousand streams wake at once, and nested generators took several times as long to pass on a
  * block.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { isStillOnChain } from '../chain/find-blocks.ts';
 import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import type { SegmentPlace } from '../engine/threads/engine-messages.ts';
 import type { EnginePool, FetchRanges } from '../engine/threads/engine-pool.ts';
 

@@ -1,5 +1,5 @@
+import { isCodedError } from '@sluice/base/errors';
 import { afterEach, describe, expect, test } from 'vitest';
-import { isCodedError } from '../base/errors.ts';
 import { makeHash } from './testing/make-block.ts';
 import { settle } from './testing/manual-clock.ts';
 import { MemoryDataset } from './testing/memory-dataset.ts';

@@ -1,4 +1,4 @@
-import { CodedError } from '../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';

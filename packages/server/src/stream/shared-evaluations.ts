@@ -1,5 +1,5 @@
 /** Evaluates each new block once per distinct query, for all streams at the head. */
-import { assert } from '../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
 import type { TextForm } from '../engine/threads/engine-messages.ts';

@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError } from '../base/errors.ts';
 import { emptySnapshot, type SealedSegment } from '../chain/chain-snapshot.ts';
 import type { CachedPlace } from '../object-store/cached-range-file.ts';
 import type { OpenStreamOptions } from './open-stream.ts';

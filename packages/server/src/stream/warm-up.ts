@@ -2,10 +2,11 @@
  * Typical queries over stored blocks soon after the start of a process. The JavaScript engine compiles the code of queries only after it
  * has run for a while: without this, the first queries of clients would take several times as long.
  */
+
+import type { Clock } from '@sluice/base/clock';
+import { elementAt } from '@sluice/base/element-at';
+import { isCodedError } from '@sluice/base/errors';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
-import type { Clock } from '../base/clock.ts';
-import { elementAt } from '../base/element-at.ts';
-import { isCodedError } from '../base/errors.ts';
 import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { EnginePool } from '../engine/threads/engine-pool.ts';

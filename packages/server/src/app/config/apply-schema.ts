@@ -1,7 +1,8 @@
 /** Converts unknown values into a configuration, and reports every invalid value with its line. */
+
+import { CodedError, type DetailArguments, type ErrorCode } from '@sluice/base/errors';
+import { findNearestName } from '@sluice/base/find-nearest-name';
 import type { TSchema } from 'typebox';
-import { CodedError, type DetailArguments, type ErrorCode } from '../../base/errors.ts';
-import { findNearestName } from '../../base/find-nearest-name.ts';
 import { type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
 import { fitsSchema } from './fits-schema.ts';
 import type { SchemaNode } from './schema-node.ts';

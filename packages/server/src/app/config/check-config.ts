@@ -2,8 +2,8 @@
 
 import { isIP } from 'node:net';
 import { resolve, sep } from 'node:path';
+import { CodedError } from '@sluice/base/errors';
 import { keysOf } from '@sluice/protocol/typed-keys';
-import { CodedError } from '../../base/errors.ts';
 import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';
 import { adminPort, isSameListener } from './admin-port.ts';
 import { type Config, type DatasetConfig, ORIGIN_EXPECTED } from './config-schema.ts';

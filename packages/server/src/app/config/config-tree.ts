@@ -1,4 +1,4 @@
-import type { CodedError } from '../../base/errors.ts';
+import type { CodedError } from '@sluice/base/errors';
 
 /** A configuration before it is checked: plain values with their positions in the file. */
 export interface ConfigTree {

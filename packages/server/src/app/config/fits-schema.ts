@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import type { SchemaNode } from './schema-node.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ERRORS } from '@sluice/base/errors';
 import { afterAll, expect, test } from 'vitest';
-import { ERRORS } from '../../base/errors.ts';
 import { CONFIG_EXAMPLE } from './config-example.ts';
 import { examineConfig, loadConfig } from './load-config.ts';
 import { printConfig } from './print-config.ts';

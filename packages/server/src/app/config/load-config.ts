@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import { CodedError, isCodedError, knownDetail } from '../../base/errors.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
+import { CodedError, isCodedError, knownDetail } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 import { applySchema } from './apply-schema.ts';
 import { checkConfig } from './check-config.ts';

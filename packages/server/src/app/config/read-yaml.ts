@@ -1,3 +1,5 @@
+import type { ErrorDetails } from '@sluice/base/error-details';
+import { CodedError } from '@sluice/base/errors';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import {
   isAlias,
@@ -9,8 +11,6 @@ import {
   parseDocument,
   type Document as YamlDocument,
 } from 'yaml';
-import type { ErrorDetails } from '../../base/error-details.ts';
-import { CodedError } from '../../base/errors.ts';
 import { type ConfigPlace, type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

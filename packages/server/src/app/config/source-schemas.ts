@@ -1,8 +1,8 @@
 /** The configuration of each kind of source: its keys, and the checks that a schema cannot express. */
 import { keysOf } from '@sluice/protocol/typed-keys';
+import { CHAIN_OPTIONS } from '@sluice/simulator/chain/chain-options';
+import { PROFILES } from '@sluice/simulator/content/content-options';
 import Type, { type Static } from 'typebox';
-import { CHAIN_OPTIONS } from '../../simulator/chain/chain-options.ts';
-import { PROFILES } from '../../simulator/content/content-options.ts';
 import { ADDRESSES } from '../../source/source-addresses.ts';
 import { choice, count } from './schema-parts.ts';
 

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { earlierGenesisHashes, SimulatedChain } from '@sluice/simulator/chain/chain';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
 import { datasetExists } from '../../dataset/stored/create-dataset.ts';
-import { earlierGenesisHashes, SimulatedChain } from '../../simulator/chain/chain.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import { lockDataFolder } from '../lock-data-folder.ts';
 import { openOrCreateDataset } from '../open-dataset.ts';

@@ -1,7 +1,7 @@
-import { isCodedError } from '../../base/errors.ts';
+import { isCodedError } from '@sluice/base/errors';
+import { earlierGenesisHashes } from '@sluice/simulator/chain/chain';
 import { readManifest } from '../../dataset/manifest.ts';
 import { dropDataset } from '../../dataset/stored/drop-dataset.ts';
-import { earlierGenesisHashes } from '../../simulator/chain/chain.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import { lockDataFolder } from '../lock-data-folder.ts';
 import { DEMO_CONFIG } from './demo-config.ts';

@@ -1,5 +1,5 @@
+import { systemClock } from '@sluice/base/clock';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { meterSyncs } from './meter-syncs.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import type { Fs, FsFile } from '../../storage/fs.ts';
 
 /** Returns a file system that reports how long each sync of a file or folder took, in seconds. */

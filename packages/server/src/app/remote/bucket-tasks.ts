@@ -1,8 +1,8 @@
 /** The background tasks of every process that reads a dataset from a bucket. */
 import { join } from 'node:path';
+import { isCodedError } from '@sluice/base/errors';
+import { Random } from '@sluice/base/random';
 import type { Logger } from 'pino';
-import { isCodedError } from '../../base/errors.ts';
-import { Random } from '../../base/random.ts';
 import { type Bucket, openBucket } from '../../cluster/bucket.ts';
 import { collectBucket } from '../../cluster/collect-bucket.ts';
 import { keepLease } from '../../cluster/reader-leases.ts';

@@ -2,7 +2,7 @@
  * Opens datasets whose segments are in an object store. This folder is loaded only where a store is configured.
  */
 import { randomUUID } from 'node:crypto';
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import { ManifestKeeper } from '../../cluster/manifest-keeper.ts';
 import { claimFolder } from '../../cluster/own-folder.ts';

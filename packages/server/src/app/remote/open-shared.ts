@@ -1,8 +1,8 @@
 /** Opens a dataset that several processes share: a replica of its feed, with the sealed segments in the bucket. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Clock } from '../../base/clock.ts';
-import { CodedError, isCodedError } from '../../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { Bucket } from '../../cluster/bucket.ts';
 import type { Feed } from '../../cluster/feed.ts';

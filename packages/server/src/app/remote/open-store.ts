@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import type { Environment } from '../../object-store/credential-types.ts';
 import { findCredentials } from '../../object-store/credentials.ts';
 import type { ObjectStore } from '../../object-store/object-store.ts';

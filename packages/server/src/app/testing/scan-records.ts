@@ -1,9 +1,9 @@
 /** The expected results of lookups, computed from all decoded records of a dataset without an index. */
 
-import { decodeBase58 } from '../../base/base58.ts';
+import { decodeBase58 } from '@sluice/base/base58';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
-import { answerBlock } from '../../engine/reference/answer-query.ts';
+import { answerBlock } from '../../engine/testing/reference/answer-query.ts';
 import type { Block, Transaction } from '../../ledger/block.ts';
 import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator-lengths.ts';
 import type { Selection } from '../../query/query.ts';

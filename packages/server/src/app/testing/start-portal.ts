@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { systemClock } from '@sluice/base/clock';
 import { pino } from 'pino';
-import { systemClock } from '../../base/clock.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { Service } from '../service.ts';

@@ -1,4 +1,4 @@
-import { decodeBase58, encodeBase58 } from '../../base/base58.ts';
+import { decodeBase58, encodeBase58 } from '@sluice/base/base58';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
 import { type BlockHash, parseBlockHash, toBlockHash, toSlot } from '../../ledger/primitives.ts';
 import type { HotBlock, SealedSegment } from '../chain-snapshot.ts';

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { systemClock } from '@sluice/base/clock';
+import type { SimulatedNode } from '@sluice/simulator/start-node';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
-import type { SimulatedNode } from '../../simulator/start-node.ts';
-import { startSimulatedNode } from '../../simulator/start-simulated-node.ts';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
+import { systemClock } from '@sluice/base/clock';
 import { Command, Option } from 'commander';
 import { backfillDataset } from '../../app/backfill-dataset.ts';
-import { systemClock } from '../../base/clock.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import type { SourceOptions } from '../../source/open-source.ts';
 import type { CommandContext } from '../context.ts';

@@ -1,10 +1,10 @@
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { Command } from 'commander';
 import { CONFIG_EXAMPLE } from '../../app/config/config-example.ts';
 import type { Config } from '../../app/config/config-schema.ts';
 import { type ExaminedConfig, examineConfig, loadConfig } from '../../app/config/load-config.ts';
 import { printConfig } from '../../app/config/print-config.ts';
 import { decideAccess } from '../../app/listen-policy.ts';
-import { CodedError, isCodedError } from '../../base/errors.ts';
 import type { CommandContext } from '../context.ts';
 import { checkRemote } from '../doctor/check-remote.ts';
 import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';

@@ -1,7 +1,7 @@
+import { systemClock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { Command } from 'commander';
 import { lockDataFolder } from '../../app/lock-data-folder.ts';
-import { systemClock } from '../../base/clock.ts';
-import { CodedError, isCodedError } from '../../base/errors.ts';
 import { dropDataset } from '../../dataset/stored/drop-dataset.ts';
 import { readStoredDataset } from '../../dataset/stored/stored-dataset.ts';
 import { type UpgradeSummary, upgradeDataset } from '../../dataset/stored/upgrade-dataset.ts';

@@ -1,10 +1,10 @@
+import { systemClock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
+import { isTerminal, styler, usesColor } from '@sluice/base/terminal';
 import { Command, Option } from 'commander';
 import { adminPort } from '../../app/config/admin-port.ts';
 import type { Config } from '../../app/config/config-schema.ts';
 import { examineConfig } from '../../app/config/load-config.ts';
-import { systemClock } from '../../base/clock.ts';
-import { CodedError, isCodedError } from '../../base/errors.ts';
-import { isTerminal, styler, usesColor } from '../../base/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import type { Finding } from '../doctor/check.ts';
 import { checkData } from '../doctor/check-data.ts';

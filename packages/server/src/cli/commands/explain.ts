@@ -1,8 +1,8 @@
+import { systemClock } from '@sluice/base/clock';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { Command } from 'commander';
-import { systemClock } from '../../base/clock.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { BlockRange, RunReport } from '../../engine/segment-run.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';

@@ -1,6 +1,6 @@
+import { CodedError } from '@sluice/base/errors';
+import { isTerminal } from '@sluice/base/terminal';
 import { Command } from 'commander';
-import { CodedError } from '../../base/errors.ts';
-import { isTerminal } from '../../base/terminal.ts';
 import type { BlockRef } from '../../ledger/block.ts';
 import type { CommandContext } from '../context.ts';
 import { formatTable } from '../format-table.ts';

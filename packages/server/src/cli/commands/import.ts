@@ -1,6 +1,6 @@
+import { systemClock } from '@sluice/base/clock';
 import { Command } from 'commander';
 import { type ImportSummary, importFiles } from '../../app/import-files.ts';
-import { systemClock } from '../../base/clock.ts';
 import type { DatasetDescription } from '../../dataset/dataset-reader.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';

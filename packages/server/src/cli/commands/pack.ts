@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
+import { systemClock } from '@sluice/base/clock';
+import { addDetail, CodedError, isCodedError } from '@sluice/base/errors';
 import { Command } from 'commander';
-import { systemClock } from '../../base/clock.ts';
-import { addDetail, CodedError, isCodedError } from '../../base/errors.ts';
 import type { Block } from '../../ledger/block.ts';
 import { SegmentWriter } from '../../segment/write/segment-writer.ts';
 import { readBlockFiles } from '../../source/files/read-block-files.ts';

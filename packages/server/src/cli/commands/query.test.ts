@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { serveFolder } from '../../app/serve-folder.ts';
-import { systemClock } from '../../base/clock.ts';
 import { HttpFixture, makeChain } from '../../http/testing/http-fixture.ts';
 import { MATCH, makeHash } from '../../stream/testing/make-block.ts';
 import { runMain } from '../testing/run-main.ts';

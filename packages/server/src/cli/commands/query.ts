@@ -1,8 +1,8 @@
+import { CodedError } from '@sluice/base/errors';
+import { isTerminal, styler, usesColor, widthOf } from '@sluice/base/terminal';
 import { RECORD_ARRAY_NAMES, RECORD_ARRAYS, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryBody } from '@sluice/protocol/query-body';
 import { Command } from 'commander';
-import { CodedError } from '../../base/errors.ts';
-import { isTerminal, styler, usesColor, widthOf } from '../../base/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import type { BlockWriter } from '../query/block-writer.ts';

@@ -17,9 +17,9 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
+import { systemClock } from '@sluice/base/clock';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
-import { startSimulatedNode } from '../../simulator/start-simulated-node.ts';
 import { main } from '../main.ts';
 
 let folder: string;

@@ -1,19 +1,19 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { systemClock } from '../../base/clock.ts';
-import { CHAIN_OPTIONS } from '../../simulator/chain/chain-options.ts';
+import { systemClock } from '@sluice/base/clock';
+import { CHAIN_OPTIONS } from '@sluice/simulator/chain/chain-options';
 import {
   PROFILES,
   type Profile,
   TRANSACTION_COUNT_MAX,
-} from '../../simulator/content/content-options.ts';
-import { SPEED_RANGE } from '../../simulator/simulated-ledger.ts';
-import { simulatedLines } from '../../simulator/simulated-lines.ts';
-import type { SimulatedNode } from '../../simulator/start-node.ts';
+} from '@sluice/simulator/content/content-options';
+import { SPEED_RANGE } from '@sluice/simulator/simulated-ledger';
+import { simulatedLines } from '@sluice/simulator/simulated-lines';
+import type { SimulatedNode } from '@sluice/simulator/start-node';
 import {
   createSimulatedLedger,
   type SimulatedLedgerOptions,
   startSimulatedNode,
-} from '../../simulator/start-simulated-node.ts';
+} from '@sluice/simulator/start-simulated-node';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext } from '../context.ts';
 import { dateOption, numberOption, portOption } from '../parse-option.ts';
 import { Progress } from '../progress.ts';

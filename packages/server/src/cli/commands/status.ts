@@ -1,7 +1,7 @@
+import { systemClock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
+import { isTerminal, styler, usesColor } from '@sluice/base/terminal';
 import { Command } from 'commander';
-import { systemClock } from '../../base/clock.ts';
-import { isCodedError } from '../../base/errors.ts';
-import { isTerminal, styler, usesColor } from '../../base/terminal.ts';
 import { StoredReader } from '../../dataset/stored/stored-reader.ts';
 import { buildStatus } from '../../http/describe-dataset.ts';
 import type { BlockRef } from '../../ledger/block.ts';

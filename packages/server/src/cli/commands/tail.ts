@@ -1,9 +1,9 @@
+import { systemClock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
+import { isTerminal, styler, usesColor } from '@sluice/base/terminal';
 import type { Client, createClient } from '@sluice/client';
 import type { QueryBody } from '@sluice/protocol/query-body';
 import { Command, Option } from 'commander';
-import { systemClock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
-import { isTerminal, styler, usesColor } from '../../base/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import { numberOption } from '../parse-option.ts';
 import { createTargetClient } from '../query/run-query.ts';

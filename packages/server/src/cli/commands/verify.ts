@@ -1,6 +1,6 @@
+import { systemClock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 import { Command } from 'commander';
-import { systemClock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
 import { type Damage, verifyDataset } from '../../dataset/stored/verify-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import type { CommandContext } from '../context.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import { isCodedError } from '@sluice/base/errors';
 import { messageOf } from '@sluice/protocol/unknown-value';
-import { isCodedError } from '../../base/errors.ts';
 import { findDatasets } from '../../dataset/stored/find-datasets.ts';
 import { readStoredDataset } from '../../dataset/stored/stored-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';

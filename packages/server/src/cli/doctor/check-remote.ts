@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { StreamInfo } from '@nats-io/jetstream';
+import { systemClock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
 import type { Config } from '../../app/config/config-schema.ts';
 import type { FeedConfig, StoreConfig } from '../../app/config/remote-schema.ts';
-import { systemClock } from '../../base/clock.ts';
-import { isCodedError } from '../../base/errors.ts';
 import type { Finding } from './check.ts';
 import { describeError } from './check-data.ts';
 

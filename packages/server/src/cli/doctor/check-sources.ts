@@ -1,6 +1,6 @@
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import type { Config } from '../../app/config/config-schema.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
 import type { Finding } from './check.ts';
 import { describeError } from './check-data.ts';
 

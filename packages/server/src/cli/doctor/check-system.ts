@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
+import { isCodedError } from '@sluice/base/errors';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import { boundConnections, readOpenFilesMax } from '../../app/open-files-limit.ts';
-import { isCodedError } from '../../base/errors.ts';
 import { getJson } from '../target/get-json.ts';
 import type { Finding } from './check.ts';
 

@@ -1,8 +1,8 @@
+import { CodedError } from '@sluice/base/errors';
 import type { QueryBody } from '@sluice/protocol/query-body';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { keysOf } from '@sluice/protocol/typed-keys';
 import { messageOf } from '@sluice/protocol/unknown-value';
-import { CodedError } from '../../base/errors.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 import { naming } from '../metered-file.ts';
 import {

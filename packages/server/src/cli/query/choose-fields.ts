@@ -1,5 +1,7 @@
 /** The fields of a query that is built from flags. */
 
+import { CodedError } from '@sluice/base/errors';
+import { findNearestName } from '@sluice/base/find-nearest-name';
 import {
   defaultFieldNames,
   FIELDS,
@@ -13,8 +15,6 @@ import type { FieldsBody, ItemsBody } from '@sluice/protocol/query-body';
 import { relationRows } from '@sluice/protocol/request-table';
 import { entriesOf } from '@sluice/protocol/typed-keys';
 import { memberOf } from '@sluice/protocol/unknown-value';
-import { CodedError } from '../../base/errors.ts';
-import { findNearestName } from '../../base/find-nearest-name.ts';
 import { columnKinds, type RowKind } from './record-rows.ts';
 
 type Fields = Partial<Record<Kind, Record<string, boolean>>>;

@@ -10,9 +10,9 @@
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { type CursorState, parseCursorState } from '@sluice/client';
-import { CodedError } from '../../base/errors.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
 
 /** The end of the lines of a block. */
 interface Mark {

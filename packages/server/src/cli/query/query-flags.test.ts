@@ -1,6 +1,6 @@
+import { isCodedError } from '@sluice/base/errors';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import { defaultFields, fieldsForCsv, fieldsForTable, parseFields } from './choose-fields.ts';
 import { buildItems, type FilterFlags } from './query-flags.ts';

@@ -1,11 +1,11 @@
 /** The flags of `sluice query` for common cases, and the items of a query that they describe. */
 
+import { CodedError } from '@sluice/base/errors';
+import { findNearestName } from '@sluice/base/find-nearest-name';
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { ItemsBody } from '@sluice/protocol/query-body';
 import { relationRows } from '@sluice/protocol/request-table';
 import { entriesOf, keysOf } from '@sluice/protocol/typed-keys';
-import { CodedError } from '../../base/errors.ts';
-import { findNearestName } from '../../base/find-nearest-name.ts';
 
 export interface FilterFlags {
   readonly program?: readonly string[];

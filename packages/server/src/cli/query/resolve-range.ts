@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import type { Client } from '@sluice/client';
-import { CodedError } from '../../base/errors.ts';
 import type { QueryDraft } from './build-body.ts';
 import type { Place, QueryOptions } from './query-options.ts';
 

@@ -1,10 +1,11 @@
 /** Reads a query from a dataset into a sink, with progress on stderr. */
+
+import { systemClock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
+import { isTerminal } from '@sluice/base/terminal';
 import type { Batch, ClientEvent, CursorState } from '@sluice/client';
 import { type Client, createClient } from '@sluice/client';
 import type { QueryBody } from '@sluice/protocol/query-body';
-import { systemClock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
-import { isTerminal } from '../../base/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import { Progress } from '../progress.ts';
 import type { Target } from '../target/open-target.ts';

@@ -1,4 +1,4 @@
-import { type Style, withoutControls } from '../../base/terminal.ts';
+import { type Style, withoutControls } from '@sluice/base/terminal';
 import type { BlockWriter } from './block-writer.ts';
 import type { RowSource } from './record-rows.ts';
 

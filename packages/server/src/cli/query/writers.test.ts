@@ -1,5 +1,5 @@
+import { styler } from '@sluice/base/terminal';
 import { expect, test } from 'vitest';
-import { styler } from '../../base/terminal.ts';
 import type { ReadBlock } from './block-writer.ts';
 import { createCsvWriter } from './csv-writer.ts';
 import { createJsonWriter, toExactJson } from './exact-json.ts';

@@ -1,6 +1,6 @@
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
-import { CodedError } from '../../base/errors.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
 
 export interface GetOptions {
   readonly key?: string | undefined;

@@ -2,9 +2,10 @@
  * Opens the dataset that a command reads: of a running service, or of a data folder. This process serves a folder to itself, so that
  * both are read in the same way.
  */
+
+import { systemClock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { serveFolder } from '../../app/serve-folder.ts';
-import { systemClock } from '../../base/clock.ts';
-import { CodedError, isCodedError } from '../../base/errors.ts';
 import { listDataFolder } from '../list-data-folder.ts';
 import { readVersion } from '../read-version.ts';
 import { getJson } from './get-json.ts';

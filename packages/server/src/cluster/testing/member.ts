@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeBase58 } from '../../base/base58.ts';
-import { systemClock } from '../../base/clock.ts';
+import { encodeBase58 } from '@sluice/base/base58';
+import { systemClock } from '@sluice/base/clock';
 import { slot } from '../../chain/testing/chain-fixtures.ts';
 import type { NewBlock } from '../../dataset/chain-writer.ts';
 import { Dataset } from '../../dataset/dataset.ts';

@@ -1,4 +1,4 @@
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { Feed, FeedMessage, Lease } from '../feed.ts';
 
 /** A feed in memory. Several writers may share it. */

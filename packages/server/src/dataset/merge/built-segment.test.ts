@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { SegmentBuffer } from './built-segment.ts';
 
 const blocks = simulatedBlocks({

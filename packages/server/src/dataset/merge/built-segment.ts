@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import {
   locateSignatureIndex,
   type SignatureIndexPlace,

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { systemClock } from '@sluice/base/clock';
 import { afterEach, expect, test, vi } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
-import { ManualClock } from '../../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../../base/src/testing/manual-clock.ts';
 import type { BuiltSegment } from './built-segment.ts';
 import { MergeThread } from './merge-thread.ts';
 import { SegmentMerger } from './segment-merger.ts';

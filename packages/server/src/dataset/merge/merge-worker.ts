@@ -1,9 +1,9 @@
 /** The worker thread that merges the segments it receives, one merge after another. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert } from '../../base/assert.ts';
-import { lowerThreadPriority } from '../../base/lower-thread-priority.ts';
-import { collectGarbage } from '../../base/memory/collect-garbage.ts';
-import { discard } from '../../base/memory/discard.ts';
+import { assert } from '@sluice/base/assert';
+import { lowerThreadPriority } from '@sluice/base/lower-thread-priority';
+import { collectGarbage } from '@sluice/base/memory/collect-garbage';
+import { discard } from '@sluice/base/memory/discard';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { appendDraft } from '../../segment/write/draft.ts';
 import { appendSegment } from '../../segment/write/merge-segments.ts';

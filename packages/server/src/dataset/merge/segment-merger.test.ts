@@ -1,8 +1,8 @@
 /** Merges in a real thread. */
 import { expect, test } from 'vitest';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { encodeDraft } from '../../segment/write/draft.ts';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { toBuiltSegment } from '../testing/merge-in-process.ts';
 import { SegmentMerger } from './segment-merger.ts';
 

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { CodedError } from '../../base/errors.ts';
-import { workerUrl } from '../../base/worker-url.ts';
+import { CodedError } from '@sluice/base/errors';
+import { workerUrl } from '@sluice/base/worker-url';
 import type { BlockHeader } from '../../ledger/block.ts';
 import type { BuiltSegment } from './built-segment.ts';
 

@@ -1,4 +1,4 @@
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { Fs } from '../../storage/fs.ts';
 import { listIfExists } from '../dataset-files.ts';
 import { findDatasets } from './find-datasets.ts';

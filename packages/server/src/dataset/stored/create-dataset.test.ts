@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import { beforeEach, expect, test } from 'vitest';
-import { CodedError } from '../../base/errors.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, makeRun, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';

@@ -1,4 +1,4 @@
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { Fs } from '../../storage/fs.ts';
 import { hasBlocks, listIfExists } from '../dataset-files.ts';
 import { datasetNamePattern, type Manifest, manifestName, writeManifest } from '../manifest.ts';

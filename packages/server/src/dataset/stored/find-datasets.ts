@@ -1,4 +1,4 @@
-import { isCodedError } from '../../base/errors.ts';
+import { isCodedError } from '@sluice/base/errors';
 import type { Fs } from '../../storage/fs.ts';
 import { datasetNamePattern } from '../manifest.ts';
 import { datasetExists } from './create-dataset.ts';

@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { Journal } from '../../storage/journal.ts';

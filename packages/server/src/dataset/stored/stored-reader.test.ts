@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { systemClock } from '@sluice/base/clock';
 import { beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import type { HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { Block } from '../../ledger/block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { Dataset } from '../dataset.ts';
 import { writeManifest } from '../manifest.ts';

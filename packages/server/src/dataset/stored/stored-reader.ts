@@ -2,8 +2,9 @@
  * Reads a dataset that this process does not write, in the state that its files had when it was opened or last reloaded.
  * Another process may write the dataset and remove segments of this state. Reading those fails until the next reload.
  */
+
+import { assert } from '@sluice/base/assert';
 import { LRUCache } from 'lru-cache';
-import { assert } from '../../base/assert.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../../ledger/block.ts';
 import { decodeBlocks } from '../../segment/read/decode-blocks.ts';

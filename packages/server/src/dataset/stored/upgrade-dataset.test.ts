@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { systemClock } from '@sluice/base/clock';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
 import type { Block } from '../../ledger/block.ts';
 import { parseSlot, type Slot } from '../../ledger/primitives.ts';
 import { decodeBlocks } from '../../segment/read/decode-blocks.ts';

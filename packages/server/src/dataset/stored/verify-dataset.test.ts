@@ -1,6 +1,7 @@
+import { systemClock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 import { beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import { hash, makeHeader } from '../../chain/testing/chain-fixtures.ts';
 import type { Block } from '../../ledger/block.ts';
@@ -8,7 +9,6 @@ import { BLOCK_COLUMNS } from '../../segment/layout/block-columns.ts';
 import { PART } from '../../segment/layout/directory.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { Dataset } from '../dataset.ts';

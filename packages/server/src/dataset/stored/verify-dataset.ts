@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { CodedError, isCodedError } from '../../base/errors.ts';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
 import { checkLink, type ParentPoint } from '../../chain/link-block.ts';
 import type { BlockHeader } from '../../ledger/block.ts';

@@ -5,9 +5,9 @@
  *   mints                      the table of mints lists them; their posting lists give the transactions
  *   accounts                   the table of the busiest accounts; for a part of the segment, their posting lists
  */
-import { elementAt } from '../../base/element-at.ts';
-import type { Steps } from '../../base/time-slices.ts';
-import { valueOfKey } from '../../base/value-of-key.ts';
+import { elementAt } from '@sluice/base/element-at';
+import type { Steps } from '@sluice/base/time-slices';
+import { valueOfKey } from '@sluice/base/value-of-key';
 import { sliceOf } from '../../segment/indexes/ascending-lists.ts';
 import type { ClassTable } from '../../segment/indexes/index-builder.ts';
 import type { SegmentIndex } from '../../segment/indexes/segment-index.ts';

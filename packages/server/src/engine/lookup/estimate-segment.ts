@@ -1,5 +1,5 @@
+import { elementAt } from '@sluice/base/element-at';
 import type { RecordArray } from '@sluice/protocol/field-table';
-import { elementAt } from '../../base/element-at.ts';
 import type { Selection } from '../../query/query.ts';
 import { sliceOf, unite } from '../../segment/indexes/ascending-lists.ts';
 import { SECTIONS } from '../../segment/layout/columns.ts';

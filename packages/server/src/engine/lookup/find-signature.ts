@@ -1,4 +1,4 @@
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import { pageCountOf } from '../../segment/layout/group-entry.ts';
 import type { EngineKernel } from '../engine-kernel.ts';
 import type { EngineSegment } from '../engine-segment.ts';

@@ -2,7 +2,7 @@
  * Lookups: small requests that a segment answers from its indexes. Each runs in an engine thread, in steps, so that it does not delay
  * queries on the same thread.
  */
-import type { Steps } from '../../base/time-slices.ts';
+import type { Steps } from '@sluice/base/time-slices';
 import type { Selection } from '../../query/query.ts';
 import type { EngineKernel } from '../engine-kernel.ts';
 import type { EngineSegment } from '../engine-segment.ts';

@@ -1,13 +1,14 @@
 /** Lookups in one segment of several row groups, compared with a scan over its blocks. */
+
+import { decodeBase58 } from '@sluice/base/base58';
+import { runToCompletion } from '@sluice/base/time-slices';
 import { expect, test } from 'vitest';
-import { decodeBase58 } from '../../base/base58.ts';
-import { runToCompletion } from '../../base/time-slices.ts';
 import type { Block } from '../../ledger/block.ts';
 import { sampleAddress, sampleBlock } from '../../segment/testing/sample-block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { Engine } from '../engine.ts';
-import { answerBlock } from '../reference/answer-query.ts';
 import { parseTestQuery } from '../testing/arbitrary-query.ts';
+import { answerBlock } from '../testing/reference/answer-query.ts';
 import type { Lookup, LookupResult } from './lookup.ts';
 
 // Every third slot is skipped, and 1,300 blocks are more than two row groups.

@@ -1,4 +1,4 @@
-import { valueOfKey } from '../../base/value-of-key.ts';
+import { valueOfKey } from '@sluice/base/value-of-key';
 import type { EngineSegment } from '../engine-segment.ts';
 import { readKeyTexts } from './read-key-texts.ts';
 

@@ -2,9 +2,9 @@
  * Finds the files whose segments have a signature. Most are excluded by a few short reads; the directory of the others is read, and the
  * stored signatures are compared.
  */
-import { isCodedError } from '../../base/errors.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
-import type { Steps } from '../../base/time-slices.ts';
+import { isCodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
+import type { Steps } from '@sluice/base/time-slices';
 import type { CachedPlace } from '../../object-store/cached-range-file.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { hasSignature } from '../../segment/indexes/has-signature.ts';

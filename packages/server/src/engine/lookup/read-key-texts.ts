@@ -1,4 +1,4 @@
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import { KeyTexts } from '../../segment/encoding/codec.ts';
 import { keyBytes } from '../../segment/layout/dictionary.ts';
 import type { Segment } from '../../segment/read/open-segment.ts';

@@ -1,4 +1,4 @@
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import type { BlockHeaders } from '../../segment/read/block-table.ts';
 import type { Segment } from '../../segment/read/open-segment.ts';
 import type { BlockRange } from '../segment-run.ts';

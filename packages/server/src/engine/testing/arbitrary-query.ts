@@ -14,9 +14,9 @@ import fc, { type Arbitrary } from 'fast-check';
 import type { Block } from '../../ledger/block.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
-import { filteredValues } from '../reference/match-record.ts';
 import { arbitraryBlocks } from './arbitrary-block.ts';
 import { ABSENT_ADDRESS, ADDRESS_POOL } from './arbitrary-values.ts';
+import { filteredValues } from './reference/match-record.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 /** The messages between the pool and its threads. */
-import type { ErrorCode, ErrorDetail } from '../../base/errors.ts';
+import type { ErrorCode, ErrorDetail } from '@sluice/base/errors';
 import type { CachedPlace } from '../../object-store/cached-range-file.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import type { Selection } from '../../query/query.ts';

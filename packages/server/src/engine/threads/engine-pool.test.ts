@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isCodedError } from '@sluice/base/errors';
 import { afterAll, expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
-import { answerQuery } from '../reference/answer-query.ts';
 import { parseTestQuery } from '../testing/arbitrary-query.ts';
+import { answerQuery } from '../testing/reference/answer-query.ts';
 import type { RunPiece } from './engine-messages.ts';
 import { EnginePool } from './engine-pool.ts';
 import { SegmentFailure } from './segment-failure.ts';

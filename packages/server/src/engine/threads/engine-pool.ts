@@ -4,11 +4,11 @@
  */
 
 import { Worker } from 'node:worker_threads';
-import { assert } from '../../base/assert.ts';
-import { systemClock } from '../../base/clock.ts';
-import { elementAt } from '../../base/element-at.ts';
-import { CodedError, knownDetail } from '../../base/errors.ts';
-import { workerUrl } from '../../base/worker-url.ts';
+import { assert } from '@sluice/base/assert';
+import { systemClock } from '@sluice/base/clock';
+import { elementAt } from '@sluice/base/element-at';
+import { CodedError, knownDetail } from '@sluice/base/errors';
+import { workerUrl } from '@sluice/base/worker-url';
 import type { Urgency } from '../../object-store/gate.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { countValues } from '../../query/count-values.ts';

@@ -4,10 +4,10 @@
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
-import { assert } from '../../base/assert.ts';
-import { systemClock } from '../../base/clock.ts';
-import { CodedError, isCodedError } from '../../base/errors.ts';
-import type { Steps } from '../../base/time-slices.ts';
+import { assert } from '@sluice/base/assert';
+import { systemClock } from '@sluice/base/clock';
+import { CodedError, isCodedError } from '@sluice/base/errors';
+import type { Steps } from '@sluice/base/time-slices';
 import { deflateEncoder } from '../../kernels/deflate-encoder.ts';
 import type { CachedPlace, CachedRangeFile } from '../../object-store/cached-range-file.ts';
 import type { Selection } from '../../query/query.ts';

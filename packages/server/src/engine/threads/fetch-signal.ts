@@ -4,7 +4,7 @@
  *   word 0   the ticket of the fetch that ended last
  *   word 1   its result: 0 for success, otherwise the index of the error code in the list below plus one
  */
-import { CodedError, type ErrorCode, isCodedError } from '../../base/errors.ts';
+import { CodedError, type ErrorCode, isCodedError } from '@sluice/base/errors';
 
 const FAILURES = [
   'store-unreachable',

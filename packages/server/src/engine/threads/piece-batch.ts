@@ -1,6 +1,6 @@
 /** Sends pieces of text from an engine thread to the main thread. Small pieces are sent together in a batch. */
-import { assert } from '../../base/assert.ts';
-import { discard } from '../../base/memory/discard.ts';
+import { assert } from '@sluice/base/assert';
+import { discard } from '@sluice/base/memory/discard';
 import { pieceBytesMax } from '../segment-run.ts';
 import type { Coverage, DeflatedText, PartPiece, PieceBatch } from './engine-messages.ts';
 

@@ -1,5 +1,5 @@
-import { elementAt } from '../../base/element-at.ts';
-import type { CodedError } from '../../base/errors.ts';
+import { elementAt } from '@sluice/base/element-at';
+import type { CodedError } from '@sluice/base/errors';
 import type { PartPiece, RunPiece } from './engine-messages.ts';
 
 export interface QueuedPiece extends RunPiece {

@@ -1,5 +1,5 @@
-import { assert } from '../../base/assert.ts';
-import { CodedError } from '../../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import { CodedError } from '@sluice/base/errors';
 import type { LookupResults } from '../lookup/lookup.ts';
 import type { ProbeResult } from '../lookup/probe-files.ts';
 import type { FromThread, ToThread } from './engine-messages.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isCodedError } from '@sluice/base/errors';
 import { beforeEach, expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
-import { ManualClock } from '../../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../../base/src/testing/manual-clock.ts';
 import { RunPlaces } from './run-places.ts';
 
 let clock: ManualClock;

@@ -4,8 +4,8 @@
  * An inactive reader must not block a waiting run. Its run is cut after a short time, and the reader starts another run from where it
  * stopped, at the end of the queue.
  */
-import type { Clock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 
 export interface RunPlacesOptions {
   readonly countMax: number;

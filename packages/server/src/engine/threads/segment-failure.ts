@@ -1,4 +1,4 @@
-import { CodedError, type ErrorCode, type ErrorDetail, knownDetail } from '../../base/errors.ts';
+import { CodedError, type ErrorCode, type ErrorDetail, knownDetail } from '@sluice/base/errors';
 
 export interface SegmentFault {
   /** The key of the segment. */

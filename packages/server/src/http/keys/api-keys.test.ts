@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
 import { findKey, keyId, parseKeys, readKeyFile, shownKey } from './api-keys.ts';
 
 const hash = (key: string) => createHash('sha256').update(key).digest('hex');

@@ -4,8 +4,8 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { CodedError, isCodedError } from '../../base/errors.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
+import { CodedError, isCodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 
 /** Enough for a hundred thousand keys. */

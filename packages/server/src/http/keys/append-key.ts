@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { CodedError } from '../../base/errors.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { parseKeys } from './api-keys.ts';
 
 const keyBytes = 32;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../../base/src/testing/manual-clock.ts';
 import { KEY_LIMITS, KeyBudgets } from './key-budgets.ts';
 
 const { signal } = new AbortController();

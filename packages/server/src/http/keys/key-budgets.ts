@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
-import { TokenBucket } from '../../base/token-bucket.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
+import { TokenBucket } from '@sluice/base/token-bucket';
 
 export interface KeyLimits {
   readonly requestsPerSecond: number;

@@ -1,5 +1,5 @@
+import { ERRORS, type ErrorRow } from '@sluice/base/errors';
 import type { Counter, Histogram } from 'prom-client';
-import { ERRORS, type ErrorRow } from '../../base/errors.ts';
 import type { StreamEnd } from '../../stream/line-stream.ts';
 import type { ByteMeter } from '../byte-meter.ts';
 import { ENCODINGS } from '../negotiate-encoding.ts';

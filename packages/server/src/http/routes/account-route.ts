@@ -1,6 +1,6 @@
+import { decodeBase58, isBase58Of32 } from '@sluice/base/base58';
+import { CodedError } from '@sluice/base/errors';
 import Type from 'typebox';
-import { decodeBase58, isBase58Of32 } from '../../base/base58.ts';
-import { CodedError } from '../../base/errors.ts';
 import type { TransactionPlace } from '../../engine/lookup/find-mentions.ts';
 import type { AccountTransactions } from '../../stream/lookups/list-account-transactions.ts';
 import { defineLookup } from './lookup-route.ts';

@@ -1,8 +1,8 @@
 /** What all routes of lookups have in common, with lookups that the test controls. */
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
+import { CodedError } from '@sluice/base/errors';
 import { afterEach, expect, test } from 'vitest';
-import { CodedError } from '../../base/errors.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetLookups } from '../../stream/lookups/dataset-lookups.ts';
 import { parseKeys } from '../keys/api-keys.ts';

@@ -1,11 +1,11 @@
 /** Answers a request according to its route: parses parameters, calls the handler, compresses the body. */
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
+import { assert } from '@sluice/base/assert';
+import { CodedError } from '@sluice/base/errors';
+import { runInTimeSlices } from '@sluice/base/time-slices';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { assert } from '../../base/assert.ts';
-import { CodedError } from '../../base/errors.ts';
-import { runInTimeSlices } from '../../base/time-slices.ts';
 import { parseQuerySteps } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import { type ByteMeter, HeldBytes } from '../byte-meter.ts';

@@ -1,6 +1,7 @@
 /** Short responses about a dataset: its metadata, its heads, its status. */
+
+import { CodedError } from '@sluice/base/errors';
 import Type from 'typebox';
-import { CodedError } from '../../base/errors.ts';
 import { buildMetadata, buildStatus } from '../describe-dataset.ts';
 import { blockRef, METADATA, orNull, STATUS } from './answer-schemas.ts';
 import { defineRoute, json, servedDataset } from './route.ts';

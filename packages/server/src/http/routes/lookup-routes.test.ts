@@ -1,6 +1,7 @@
 /** What each route of a lookup passes on and writes, with lookups that the test controls. */
+
+import { encodeBase58 } from '@sluice/base/base58';
 import { afterEach, expect, test } from 'vitest';
-import { encodeBase58 } from '../../base/base58.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetLookups } from '../../stream/lookups/dataset-lookups.ts';
 import { makeHash } from '../../stream/testing/make-block.ts';

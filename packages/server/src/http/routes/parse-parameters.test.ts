@@ -1,6 +1,6 @@
+import { isCodedError } from '@sluice/base/errors';
 import Type from 'typebox';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
 import { isRequired, parseParameters } from './parse-parameters.ts';
 
 const schemas = {

@@ -1,4 +1,4 @@
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { ParameterSchemas, ParameterValues } from './route.ts';
 
 /** The keywords that the schemas of parameters use. */

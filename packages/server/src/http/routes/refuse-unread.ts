@@ -1,5 +1,5 @@
+import { CodedError, ERRORS, type ErrorRow, isCodedError } from '@sluice/base/errors';
 import type { Logger } from 'pino';
-import { CodedError, ERRORS, type ErrorRow, isCodedError } from '../../base/errors.ts';
 
 /**
  * Returns the error that a client gets. Failures of the disk or of a worker thread are logged, and the client is asked to

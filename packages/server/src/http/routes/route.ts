@@ -2,9 +2,10 @@
  * The definition of an endpoint: its path, its parameters, its response, and its handler. The router, the validation of parameters, the
  * OpenAPI description and the documentation page read it.
  */
+
+import { assert } from '@sluice/base/assert';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { Static, TSchema } from 'typebox';
-import { assert } from '../../base/assert.ts';
 import type { Query } from '../../query/query.ts';
 import type { HttpLimits } from '../http-limits.ts';
 import type { RouteRow } from '../request-checks.ts';

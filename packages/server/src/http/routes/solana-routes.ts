@@ -1,6 +1,7 @@
 /** Paths that clients of the dialect `solana` use. Only datasets that allow the dialect have them. */
+
+import { CodedError } from '@sluice/base/errors';
 import Type from 'typebox';
-import { CodedError } from '../../base/errors.ts';
 import { METADATA, orNull } from './answer-schemas.ts';
 import { metadataRoute } from './dataset-routes.ts';
 import {

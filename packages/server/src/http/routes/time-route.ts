@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import Type from 'typebox';
-import { CodedError } from '../../base/errors.ts';
 import { findBlockAtTime } from '../../chain/find-blocks.ts';
 import { defineRoute, json, servedDataset } from './route.ts';
 

@@ -1,5 +1,5 @@
-import { decodeBase58, isBase58Of64 } from '../../base/base58.ts';
-import { CodedError } from '../../base/errors.ts';
+import { decodeBase58, isBase58Of64 } from '@sluice/base/base58';
+import { CodedError } from '@sluice/base/errors';
 import { defineLookup } from './lookup-route.ts';
 import { line, signature } from './parameter-schemas.ts';
 

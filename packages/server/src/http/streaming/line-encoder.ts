@@ -4,8 +4,8 @@
  */
 import { once } from 'node:events';
 import * as zlib from 'node:zlib';
-import { assert, unreachable } from '../../base/assert.ts';
-import { combineCrc } from '../../base/combine-crc.ts';
+import { assert, unreachable } from '@sluice/base/assert';
+import { combineCrc } from '@sluice/base/combine-crc';
 import type { DeflatedPart, LinePiece } from '../../stream/line-piece.ts';
 import type { Encoding } from '../negotiate-encoding.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 
 export interface StallLimits {
   readonly stallMsMax: number;

@@ -1,4 +1,4 @@
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { ByteMeter } from '../byte-meter.ts';
 import { type ApiKey, keyId } from '../keys/api-keys.ts';
 import type { KeyBudgets } from '../keys/key-budgets.ts';

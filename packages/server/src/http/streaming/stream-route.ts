@@ -1,14 +1,14 @@
 /** Answers a POST of a query with a stream of lines. */
 
 import type { OutgoingHttpHeader } from 'node:http';
+import { unreachable } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
+import { runInTimeSlices } from '@sluice/base/time-slices';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { unreachable } from '../../base/assert.ts';
-import type { Clock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
-import { runInTimeSlices } from '../../base/time-slices.ts';
 import { parseQuerySteps } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import type { LinePiece } from '../../stream/line-piece.ts';

@@ -1,9 +1,9 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import type { Clock } from '@sluice/base/clock';
 import type { Dialect } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { pino } from 'pino';
-import type { Clock } from '../../base/clock.ts';
 import type { BlockEvaluator } from '../../stream/block-evaluator.ts';
 import { DatasetStreams } from '../../stream/dataset-streams.ts';
 import type { DatasetLookups } from '../../stream/lookups/dataset-lookups.ts';

@@ -1,6 +1,7 @@
 /** Tests what a backfill stores, and how it treats a block that does not link, with sources and a dataset in memory. */
+
+import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, sealRun } from '../../chain/testing/chain-fixtures.ts';

@@ -1,6 +1,7 @@
 /** The rounds of a backfill, with sources and a dataset in memory. */
+
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError, isCodedError } from '../../base/errors.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { hash } from '../../chain/testing/chain-fixtures.ts';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';

@@ -1,6 +1,7 @@
 /** The progress that a task reports, with a backfill that the test controls. */
+
+import { CodedError } from '@sluice/base/errors';
 import { afterEach, expect, test, vi } from 'vitest';
-import { CodedError } from '../../base/errors.ts';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';
 import { toSlot } from '../../ledger/primitives.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';

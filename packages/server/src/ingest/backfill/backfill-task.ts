@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
-import { type CodedError, isCodedError } from '../../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { Slot } from '../../ledger/primitives.ts';
 import { Backfill, type BackfillModules } from './backfill.ts';
 

@@ -7,8 +7,8 @@
  * loaded.
  */
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 import { findBlockAtOrAfter } from '../../chain/find-blocks.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { type DatasetLimits, datasetLimits } from '../../dataset/dataset-limits.ts';

@@ -5,7 +5,7 @@
  *   lowest ──► … ──► highest ──► first stored block
  *   └ its parent is not loaded yet
  */
-import { type CodedError, isCodedError } from '../../base/errors.ts';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import { checkLink } from '../../chain/link-block.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { linkBlock } from '../follow/chain-feeder.ts';

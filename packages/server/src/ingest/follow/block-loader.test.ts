@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError } from '../../base/errors.ts';
 import { type Slot, toSlot } from '../../ledger/primitives.ts';
 import type { Commitment } from '../../source/source.ts';
 import { ManualClock, settle } from '../../stream/testing/manual-clock.ts';

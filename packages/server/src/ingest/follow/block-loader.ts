@@ -1,6 +1,6 @@
 /** Loads and prepares blocks in parallel, returns them in order, and limits the memory that they use. */
-import { CodedError, isCodedError } from '../../base/errors.ts';
-import { mapOrdered } from '../../base/map-ordered.ts';
+import { CodedError, isCodedError } from '@sluice/base/errors';
+import { mapOrdered } from '@sluice/base/map-ordered';
 import type { Slot } from '../../ledger/primitives.ts';
 import type { Refusal } from '../../source/refusal.ts';
 import {

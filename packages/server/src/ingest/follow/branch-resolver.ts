@@ -2,8 +2,8 @@
  * Handles blocks of a source that are not children of our head: traces them to a block of ours, fills a gap, or switches to
  * the branch if the sources agree on it.
  */
-import type { Clock } from '../../base/clock.ts';
-import { elementAt } from '../../base/element-at.ts';
+import type { Clock } from '@sluice/base/clock';
+import { elementAt } from '@sluice/base/element-at';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
 import type { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';

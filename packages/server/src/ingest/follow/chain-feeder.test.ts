@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError } from '../../base/errors.ts';
 import { hash, makeHeader } from '../../chain/testing/chain-fixtures.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { BlockHeader } from '../../ledger/block.ts';

@@ -1,6 +1,6 @@
 /** Links prepared blocks and commits them. While the disk is full or failing, it retries. */
-import type { Clock } from '../../base/clock.ts';
-import { type CodedError, isCodedError } from '../../base/errors.ts';
+import type { Clock } from '@sluice/base/clock';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import {
   checkLink,

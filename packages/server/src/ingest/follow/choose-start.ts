@@ -1,4 +1,4 @@
-import { unreachable } from '../../base/assert.ts';
+import { unreachable } from '@sluice/base/assert';
 import type { Anchor } from '../../chain/chain-snapshot.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import { listSlotsMax } from '../../source/source.ts';

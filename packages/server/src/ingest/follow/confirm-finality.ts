@@ -1,6 +1,6 @@
 /** Decides what is final if there are several sources. A reported slot proves nothing; a hash that most sources report does. */
-import type { Clock } from '../../base/clock.ts';
-import { settleWithin } from '../../base/settle-within.ts';
+import type { Clock } from '@sluice/base/clock';
+import { settleWithin } from '@sluice/base/settle-within';
 import type { BlockRef } from '../../ledger/block.ts';
 import type { FollowedSource } from './followed-source.ts';
 

@@ -2,8 +2,8 @@
  * Finalizes our blocks. About once a second it asks the sources for their finalized slot, and finalizes our block there if
  * most sources have the same hash. The slot alone proves nothing, because a source on another branch reports slots too.
  */
-import type { Clock } from '../../base/clock.ts';
-import { settleWithin } from '../../base/settle-within.ts';
+import type { Clock } from '@sluice/base/clock';
+import { settleWithin } from '@sluice/base/settle-within';
 import type { AlarmBoard } from '../../dataset/alarm-board.ts';
 import type { BlockRef } from '../../ledger/block.ts';
 import type { ChainFeeder } from './chain-feeder.ts';

@@ -1,5 +1,5 @@
+import { Random } from '@sluice/base/random';
 import { expect, test } from 'vitest';
-import { Random } from '../../base/random.ts';
 import { refusal } from '../../source/refusal.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { makeFakeSource, ok } from '../testing/fake-source.ts';

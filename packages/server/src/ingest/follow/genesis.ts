@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { SourceIdentity } from '../../source/source.ts';
 import type { FollowedSource } from './followed-source.ts';

@@ -1,5 +1,5 @@
 /** Extends the chain by blocks of one source. A block that does not link goes to the branch resolver. */
-import { type CodedError, isCodedError } from '../../base/errors.ts';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { BlockHeader } from '../../ledger/block.ts';
 import type { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';

@@ -1,7 +1,7 @@
 /** Decides whether to switch to another branch when there are several sources. One source alone cannot cause a switch. */
-import type { Clock } from '../../base/clock.ts';
-import { elementAt } from '../../base/element-at.ts';
-import { settleWithin } from '../../base/settle-within.ts';
+import type { Clock } from '@sluice/base/clock';
+import { elementAt } from '@sluice/base/element-at';
+import { settleWithin } from '@sluice/base/settle-within';
 import type { BlockHeader } from '../../ledger/block.ts';
 import type { FollowedSource } from './followed-source.ts';
 

@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError } from '../../base/errors.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { headLinkPoint } from '../../chain/link-block.ts';

@@ -7,7 +7,7 @@
  *   witnessing: lists and headers only; takes the lead if the leader does not deliver
  *   both:       a block that does not link is a gap to fill or a branch to judge (branch-resolver.ts)
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { AlarmBoard } from '../../dataset/alarm-board.ts';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';

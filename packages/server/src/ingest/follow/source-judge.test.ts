@@ -1,5 +1,5 @@
+import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { CodedError } from '../../base/errors.ts';
 import { ref } from '../../chain/testing/chain-fixtures.ts';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';
 import { toSlot } from '../../ledger/primitives.ts';

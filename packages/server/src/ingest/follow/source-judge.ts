@@ -1,7 +1,7 @@
 /** Judges what one source delivers: counts its faults, raises alarms for them, and clears the alarms when it delivers again. */
-import { assert } from '../../base/assert.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { CodedError } from '../../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
+import type { CodedError } from '@sluice/base/errors';
 import type { AlarmBoard } from '../../dataset/alarm-board.ts';
 import { type AlarmCode, GROWTH_ALARMS, isAlarmCode } from '../../dataset/alarm-codes.ts';
 import type { BlockRef } from '../../ledger/block.ts';

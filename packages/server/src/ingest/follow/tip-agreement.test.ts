@@ -1,5 +1,5 @@
+import { systemClock } from '@sluice/base/clock';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
 import type { BlockRef } from '../../ledger/block.ts';
 import type { BlockHash, Slot } from '../../ledger/primitives.ts';
 import { ManualClock, settle } from '../../stream/testing/manual-clock.ts';

@@ -2,8 +2,8 @@
  * Delays a new block until enough sources report its hash. Without it the first source is believed, and a wrong block is
  * replaced by a fork one slot later. With it a wrong block is never stored, but every block waits for the other sources.
  */
-import type { Clock } from '../../base/clock.ts';
-import { settleWithin } from '../../base/settle-within.ts';
+import type { Clock } from '@sluice/base/clock';
+import { settleWithin } from '@sluice/base/settle-within';
 import type { BlockRef } from '../../ledger/block.ts';
 import { agreedFinalSlot, answerMsMax } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';

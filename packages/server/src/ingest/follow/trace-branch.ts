@@ -5,8 +5,8 @@
  *   own:     … A ── b ── c          (head c)
  *   source:  … A ── x ── y ── tip   ─► ancestor A, branch x y tip
  */
-import { assert } from '../../base/assert.ts';
-import { elementAt } from '../../base/element-at.ts';
+import { assert } from '@sluice/base/assert';
+import { elementAt } from '@sluice/base/element-at';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
 import type { Slot } from '../../ledger/primitives.ts';

@@ -1,7 +1,8 @@
 /** Blocks that the kernel reads have the same bytes as those of the general reader, and the kernel leaves unusual ones to it. */
+
+import { isCodedError } from '@sluice/base/errors';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
 import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
 import type { NormalizeOptions } from '../../source/normalize/normalize-options.ts';

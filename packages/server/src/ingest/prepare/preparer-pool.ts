@@ -1,4 +1,4 @@
-import { workerUrl } from '../../base/worker-url.ts';
+import { workerUrl } from '@sluice/base/worker-url';
 import {
   NormalizerPool,
   type NormalizerPoolOptions,

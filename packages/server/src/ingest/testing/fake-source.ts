@@ -1,7 +1,7 @@
 /** A source in memory for unit tests: it answers from a list of headers, and a test replaces single answers. */
-import { assert } from '../../base/assert.ts';
-import type { Clock } from '../../base/clock.ts';
-import { Random } from '../../base/random.ts';
+import { assert } from '@sluice/base/assert';
+import type { Clock } from '@sluice/base/clock';
+import { Random } from '@sluice/base/random';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { type ChainSnapshot, emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { refOf } from '../../chain/find-blocks.ts';

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '@sluice/base/clock';
 
 const factor = 20;
 const beatMs = 2;

@@ -1,11 +1,11 @@
-import { type Clock, systemClock } from '../../base/clock.ts';
-import { Random } from '../../base/random.ts';
+import { type Clock, systemClock } from '@sluice/base/clock';
+import { Random } from '@sluice/base/random';
+import type { SimulatedNode } from '@sluice/simulator/start-node';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { Dataset } from '../../dataset/dataset.ts';
 import type { DatasetLimits } from '../../dataset/dataset-limits.ts';
 import type { Retention } from '../../dataset/retention.ts';
 import { createDataset, datasetExists } from '../../dataset/stored/create-dataset.ts';
-import type { SimulatedNode } from '../../simulator/start-node.ts';
 import type { SourceOptions } from '../../source/open-source.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';

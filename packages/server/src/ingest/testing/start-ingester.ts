@@ -1,6 +1,7 @@
 /** An ingester whose sources and dataset are in memory, with a clock that the test advances. */
+
+import { Random } from '@sluice/base/random';
 import { vi } from 'vitest';
-import { Random } from '../../base/random.ts';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainChange } from '../../chain/chain-change.ts';
 import { type ChainSnapshot, emptySnapshot } from '../../chain/chain-snapshot.ts';

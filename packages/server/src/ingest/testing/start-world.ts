@@ -1,13 +1,13 @@
-import { expect } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
-import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
-import type { AlarmCode } from '../../dataset/alarm-codes.ts';
-import type { FaultRequest } from '../../simulator/faults/faults.ts';
-import { type NodeOptions, type SimulatedNode, startNode } from '../../simulator/start-node.ts';
+import { systemClock } from '@sluice/base/clock';
+import type { FaultRequest } from '@sluice/simulator/faults/faults';
+import { type NodeOptions, type SimulatedNode, startNode } from '@sluice/simulator/start-node';
 import {
   createSimulatedLedger,
   type SimulatedLedgerOptions,
-} from '../../simulator/start-simulated-node.ts';
+} from '@sluice/simulator/start-simulated-node';
+import { expect } from 'vitest';
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { AlarmCode } from '../../dataset/alarm-codes.ts';
 import { type Following, type FollowOptions, followNodes } from './follow-ledger.ts';
 
 export interface World {

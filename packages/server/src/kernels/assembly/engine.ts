@@ -7,7 +7,7 @@ export {
 } from './engine/columns';
 export { selectInstructions, selectRewards, selectRows, selectTransactions, setGroup } from './engine/select';
 export { cancelRequests, countByBlock, placeFromBlocks, placeKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
-export { writeUlong } from './common/integers';
+export { writeUlong } from '../../../../base/src/assembly/integers';
 export { setKeys } from './engine/write-context';
 export { takeKeyMissing } from './engine/write-values';
 export { writeLines } from './engine/write-lines';

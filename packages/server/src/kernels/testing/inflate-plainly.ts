@@ -2,7 +2,7 @@
  * A simple decoder of raw deflate, written after RFC 1951 and stricter than most decoders: codes must be complete, and a match may not
  * reach beyond the window or the start. It reports which block types, match lengths and distances occurred.
  */
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 
 const windowBytes = 32_768;
 const headerOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];

@@ -1,5 +1,6 @@
 /** The memory of a kernel under test: writes values, reads values, and detects writes to other memory. */
-import { ensureMemory, type Kernel, loadKernel } from '../load-kernel.ts';
+import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
+import { loadKernel } from '../load-kernel.ts';
 
 const heapStart = 65_536;
 const guardByte = 0xa5;
@@ -12,8 +13,10 @@ export class KernelUnderTest<Exports> {
   #start = heapStart;
   #end = heapStart;
 
-  constructor(name: string) {
-    this.#kernel = loadKernel<Exports>(name, 1 << 22);
+  /** Takes a kernel, or the name of one of the server's. */
+  constructor(kernel: string | Kernel<Exports>) {
+    this.#kernel = typeof kernel === 'string' ? loadKernel<Exports>(kernel) : kernel;
+    ensureMemory(this.#kernel.memory, 1 << 22);
     this.exports = this.#kernel.exports;
     this.keep();
   }

@@ -1,4 +1,4 @@
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { ByteRange, ObjectInfo, ObjectStore } from '../object-store.ts';
 
 /** An object store in memory whose next operations can be made to fail or to return other bytes. */

@@ -8,8 +8,8 @@
  * almost no space.
  */
 import { crc32 } from 'node:zlib';
-import { CodedError } from '../../base/errors.ts';
-import { discard } from '../../base/memory/discard.ts';
+import { CodedError } from '@sluice/base/errors';
+import { discard } from '@sluice/base/memory/discard';
 import { compress, decompress, joinInts, joinLongs, splitPlanes } from './codec.ts';
 
 export const unitEntryBytes = 28;

@@ -1,5 +1,5 @@
 /** Reads segments of format 1, in which every column of a row group is one unit. Only used to convert them. */
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import { ByteColumn, IntColumn, LongColumn } from '../encoding/growable.ts';
 import {
   damaged,

@@ -1,6 +1,6 @@
 /** Operations on ascending lists of numbers without duplicates, such as the transactions that mention an address. */
 
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 
 /** Returns the numbers that both lists have. */
 export function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {

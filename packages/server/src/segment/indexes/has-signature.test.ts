@@ -1,6 +1,6 @@
+import { decodeBase58 } from '@sluice/base/base58';
 import { expect, test } from 'vitest';
-import { decodeBase58 } from '../../base/base58.ts';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import { openSegment } from '../read/open-segment.ts';
 import { buildSegment } from '../write/build-segment.ts';
 import { hasSignature } from './has-signature.ts';

@@ -9,7 +9,7 @@
  * fingerprints in 3 % of lookups. A bucket with 255 entries is full; further entries are in the next bucket that is not. All three arrays
  * are read by position, so a lookup reads about a hundred bytes.
  */
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 
 export interface HashIndex {
   readonly blocks: Uint8Array;

@@ -1,5 +1,5 @@
 /** Collects the content of a segment's indexes, one row group after another. */
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import { INS_FLAGS_OUTCOME_MASK } from '../../kernels/layout/columns.ts';
 import { growTo } from '../encoding/growable.ts';
 import { VarintWriter } from '../encoding/varint.ts';

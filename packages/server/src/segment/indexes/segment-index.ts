@@ -1,4 +1,4 @@
-import { discard } from '../../base/memory/discard.ts';
+import { discard } from '@sluice/base/memory/discard';
 import { hashWords } from '../layout/dictionary.ts';
 import { PART } from '../layout/directory.ts';
 import { pageKeyCount } from '../layout/limits.ts';

@@ -1,5 +1,5 @@
+import { Random } from '@sluice/base/random';
 import { expect, test } from 'vitest';
-import { Random } from '../../base/random.ts';
 import { DictionaryBuilder, keyBytes } from './dictionary.ts';
 
 const seed = 7;

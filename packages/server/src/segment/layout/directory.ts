@@ -10,7 +10,7 @@
  * A reader skips columns, sections and parts with an unknown number. The version changes only if that is not enough.
  */
 import { crc32 } from 'node:zlib';
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import { ByteReader, ByteWriter } from '../encoding/byte-stream.ts';
 import {
   checkEntry,

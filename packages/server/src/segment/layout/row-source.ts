@@ -3,8 +3,8 @@
  * rewritten. Both are assigned in order of first mention, so copying rows in order gives the same result as building from records.
  */
 
+import { elementAt } from '@sluice/base/element-at';
 import { entriesOf } from '@sluice/protocol/typed-keys';
-import { elementAt } from '../../base/element-at.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { COLUMN_NAMES, type ColumnName } from './columns.ts';
 import type { GroupRows } from './row-buffer.ts';

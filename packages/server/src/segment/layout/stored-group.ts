@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import type { ByteReader } from '../encoding/byte-stream.ts';
 import { damaged } from '../encoding/unit.ts';
 import { DOMAINS } from './columns.ts';

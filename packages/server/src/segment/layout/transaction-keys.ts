@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import type { GroupRows } from './row-buffer.ts';
 
 /** A position plus one (0 means null) is stored in 16 bits. */

@@ -1,4 +1,4 @@
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { type BlockHash, type Slot, toSlot, trustedBlockHash } from '../../ledger/primitives.ts';
 import { KeyTexts } from '../encoding/codec.ts';

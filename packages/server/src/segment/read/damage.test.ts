@@ -1,8 +1,8 @@
 /** Damage anywhere in a segment of realistic size is detected, and the error names the damaged part. */
 import { crc32 } from 'node:zlib';
+import { isCodedError } from '@sluice/base/errors';
 import { describe, expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import { chunkBytes } from '../encoding/chunk-checksums.ts';
 import { SECTIONS } from '../layout/columns.ts';
 import { footerBytes, headerBytes, PART } from '../layout/directory.ts';

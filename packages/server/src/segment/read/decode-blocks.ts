@@ -1,8 +1,8 @@
+import { assert } from '@sluice/base/assert';
+import { encodeBase58 } from '@sluice/base/base58';
+import { elementAt } from '@sluice/base/element-at';
 import { type FieldRow, fieldRows, type RecordKind } from '@sluice/protocol/field-table';
 import { keysOf } from '@sluice/protocol/typed-keys';
-import { assert } from '../../base/assert.ts';
-import { encodeBase58 } from '../../base/base58.ts';
-import { elementAt } from '../../base/element-at.ts';
 import {
   INS_FLAGS_DROPPED_LOGS,
   INS_FLAGS_OUTCOME_MASK,

@@ -1,8 +1,9 @@
 /** Pages with wrong bytes but valid checksums, from a faulty writer or a malicious file. */
+
+import { isCodedError } from '@sluice/base/errors';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import { pagedSectionCount, SECTIONS } from '../layout/columns.ts';
 import { PART } from '../layout/directory.ts';
 import type { GroupEntry } from '../layout/group-entry.ts';

@@ -1,5 +1,5 @@
-import { elementAt } from '../../base/element-at.ts';
-import { discard } from '../../base/memory/discard.ts';
+import { elementAt } from '@sluice/base/element-at';
+import { discard } from '@sluice/base/memory/discard';
 import type { BlockHeader } from '../../ledger/block.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { chunkBytes, findDamagedChunk } from '../encoding/chunk-checksums.ts';

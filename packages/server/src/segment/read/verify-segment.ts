@@ -1,4 +1,4 @@
-import { type CodedError, isCodedError } from '../../base/errors.ts';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import { PART } from '../layout/directory.ts';
 import { partName, type Segment } from './open-segment.ts';
 

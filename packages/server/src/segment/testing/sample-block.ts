@@ -1,4 +1,4 @@
-import { encodeBase58 } from '../../base/base58.ts';
+import { encodeBase58 } from '@sluice/base/base58';
 import type { Block } from '../../ledger/block.ts';
 import type { Address, BlockHash, Signature, Slot } from '../../ledger/primitives.ts';
 

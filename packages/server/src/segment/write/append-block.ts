@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import { base58Decoder } from '../../kernels/base58-decoder.ts';
 import {
   INS_FLAGS_DROPPED_LOGS,

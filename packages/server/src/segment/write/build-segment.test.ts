@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
+import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../../base/errors.ts';
 import { decodeBlocks } from '../read/decode-blocks.ts';
 import { openSegment } from '../read/open-segment.ts';
 import { verifySegment } from '../read/verify-segment.ts';

@@ -8,8 +8,8 @@
  * A draft has two parts, each with its own tables of keys and texts: the transactions that the kernel has read, and the other transactions
  * with the rewards. `appendDraft` puts the transactions of both in the order of the block.
  */
-import { elementAt } from '../../base/element-at.ts';
-import { copyBytes } from '../../base/memory/copy-bytes.ts';
+import { elementAt } from '@sluice/base/element-at';
+import { copyBytes } from '@sluice/base/memory/copy-bytes';
 import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import type { Block, BlockHeader } from '../../ledger/block.ts';
 import { addCounts, type BlockCounts } from '../layout/block-counts.ts';

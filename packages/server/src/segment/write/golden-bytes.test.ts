@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import { sampleBlock } from '../testing/sample-block.ts';
 import { buildSegment } from './build-segment.ts';
 

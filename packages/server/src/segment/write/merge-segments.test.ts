@@ -1,7 +1,7 @@
+import { assert } from '@sluice/base/assert';
 import { expect, test } from 'vitest';
-import { assert } from '../../base/assert.ts';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import type { Block } from '../../ledger/block.ts';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
 import { hasRealData, readRealBlocks } from '../../source/testing/real-data.ts';
 import { PART } from '../layout/directory.ts';

@@ -4,8 +4,8 @@
  * Memory is limited to one row group of one source, one page of its dictionary, and the writer's buffers.
  */
 
-import { elementAt } from '../../base/element-at.ts';
-import { discard } from '../../base/memory/discard.ts';
+import { elementAt } from '@sluice/base/element-at';
+import { discard } from '@sluice/base/memory/discard';
 import type { BlockHeader } from '../../ledger/block.ts';
 import type { BlockCounts } from '../layout/block-counts.ts';
 import type { DictionaryBuilder } from '../layout/dictionary.ts';

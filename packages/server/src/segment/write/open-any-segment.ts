@@ -1,4 +1,4 @@
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import { openSegment1 } from '../format-1/open-segment-1.ts';
 import { formatVersion, headerBytes, readVersion } from '../layout/directory.ts';
 import { openSegment } from '../read/open-segment.ts';

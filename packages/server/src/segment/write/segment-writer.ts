@@ -1,6 +1,6 @@
+import { assert } from '@sluice/base/assert';
+import { decodeBase58 } from '@sluice/base/base58';
 import { entriesOf } from '@sluice/protocol/typed-keys';
-import { assert } from '../../base/assert.ts';
-import { decodeBase58 } from '../../base/base58.ts';
 import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import type { Block, BlockHeader } from '../../ledger/block.ts';
 import { ChunkChecksums, chunkBytes } from '../encoding/chunk-checksums.ts';

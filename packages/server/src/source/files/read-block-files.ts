@@ -1,4 +1,4 @@
-import { isCodedError } from '../../base/errors.ts';
+import { isCodedError } from '@sluice/base/errors';
 import { normalizeDefaults } from '../normalize/normalize-options.ts';
 import {
   type BlockLine,

@@ -5,8 +5,8 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { addAbortSignal, Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import { CodedError } from '../../base/errors.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { parseSlot, type Slot } from '../../ledger/primitives.ts';
 import { isSpace } from '../json/is-space.ts';
 import type { LineMemory } from './line-buffers.ts';

@@ -13,7 +13,7 @@
  * ID is 32 to 44 characters of base58. Programs can only print `log`, `data` and `return` lines, which have a prefix, so a program
  * cannot imitate another class.
  */
-import { isBase58 } from '../../base/base58.ts';
+import { isBase58 } from '@sluice/base/base58';
 
 export const lineClass = {
   log: 0,

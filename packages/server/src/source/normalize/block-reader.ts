@@ -2,8 +2,8 @@
  * Reads the values of one parsed block. Invalid values throw an error with slot, transaction and field. The name of the field is only
  * composed for an error.
  */
-import type { BlockPlaceDetail } from '../../base/error-details.ts';
-import { CodedError } from '../../base/errors.ts';
+import type { BlockPlaceDetail } from '@sluice/base/error-details';
+import { CodedError } from '@sluice/base/errors';
 import {
   type Address,
   areAddresses,

@@ -1,5 +1,6 @@
+import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
 import { VOTE_BYTES_MAX } from '../../kernels/layout/reading.ts';
-import { ensureMemory, type Kernel, loadKernel } from '../../kernels/load-kernel.ts';
+import { loadKernel } from '../../kernels/load-kernel.ts';
 import { voteProgram } from './read-message.ts';
 
 interface VoteExports {

@@ -10,7 +10,7 @@
  * An invalid value rejects the block with a coded error that contains slot, transaction and field. A log that contradicts its calls
  * is discarded without rejecting the block. The same bytes give the same records.
  */
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import type { Block, BlockHeader, Log } from '../../ledger/block.ts';
 import type { BlockHash, Slot } from '../../ledger/primitives.ts';

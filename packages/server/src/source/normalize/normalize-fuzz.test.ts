@@ -1,6 +1,6 @@
+import { CodedError } from '@sluice/base/errors';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CodedError } from '../../base/errors.ts';
 import type { Block } from '../../ledger/block.ts';
 import { compareInstructionAddresses } from '../../ledger/instruction-address.ts';
 import {

@@ -1,4 +1,4 @@
-import { CodedError } from '../../base/errors.ts';
+import { CodedError } from '@sluice/base/errors';
 import type { Balance, Instruction, Log, TokenBalance, Transaction } from '../../ledger/block.ts';
 import type { Address } from '../../ledger/primitives.ts';
 import type { CallTree } from '../logs/call-tree.ts';

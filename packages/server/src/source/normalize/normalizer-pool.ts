@@ -6,9 +6,9 @@
  * If a worker dies, only its current block fails. The worker is replaced on demand.
  */
 import { Worker } from 'node:worker_threads';
-import { assert } from '../../base/assert.ts';
-import { CodedError, knownDetail } from '../../base/errors.ts';
-import { workerUrl } from '../../base/worker-url.ts';
+import { assert } from '@sluice/base/assert';
+import { CodedError, knownDetail } from '@sluice/base/errors';
+import { workerUrl } from '@sluice/base/worker-url';
 import type { Slot } from '../../ledger/primitives.ts';
 import type { BlockFormat } from '../source.ts';
 import type { NormalizedBlock } from './normalize-block.ts';

@@ -1,4 +1,4 @@
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import type { Balance, TokenBalance } from '../../ledger/block.ts';
 import type { Address } from '../../ledger/primitives.ts';
 import { isCount, readU64Text } from '../json/read-integer.ts';

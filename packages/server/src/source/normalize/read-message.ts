@@ -1,4 +1,4 @@
-import { isBase58 } from '../../base/base58.ts';
+import { isBase58 } from '@sluice/base/base58';
 import type { AddressTableLookup, LoadedAddresses } from '../../ledger/block.ts';
 import type { Address, Signature } from '../../ledger/primitives.ts';
 import { isCount } from '../json/read-integer.ts';

@@ -1,4 +1,4 @@
-import { base58Value } from '../../base/base58.ts';
+import { base58Value } from '@sluice/base/base58';
 import type { Reward } from '../../ledger/block.ts';
 import type { BlockReader } from './block-reader.ts';
 

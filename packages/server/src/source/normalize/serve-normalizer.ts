@@ -1,6 +1,6 @@
 import { parentPort, type TransferListItem } from 'node:worker_threads';
-import { assert } from '../../base/assert.ts';
-import { type ErrorCode, type ErrorDetail, isCodedError } from '../../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import { type ErrorCode, type ErrorDetail, isCodedError } from '@sluice/base/errors';
 import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import { readLineBlock } from '../portal/read-line-block.ts';

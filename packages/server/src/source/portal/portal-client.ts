@@ -5,11 +5,11 @@
 
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import { type Dispatcher, Pool } from 'undici';
-import type { Clock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
 import type { BlockRef } from '../../ledger/block.ts';
 import { parseBlockHash, parseSlot } from '../../ledger/primitives.ts';
 import { joinParts, LineTooLong, splitLines } from '../files/split-lines.ts';

@@ -3,8 +3,9 @@
  * block is rejected if a value is invalid, if records are not in order or refer to missing ones, or if the number of records of a
  * kind is not the one that the portal reports.
  */
+
+import { CodedError } from '@sluice/base/errors';
 import { LOG_KINDS } from '@sluice/protocol/field-table';
-import { CodedError } from '../../base/errors.ts';
 import type {
   Balance,
   Block,

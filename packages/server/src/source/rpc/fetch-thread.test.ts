@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { systemClock } from '@sluice/base/clock';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
 import { FetchThread } from './fetch-thread.ts';
 import { RpcClient } from './rpc-client.ts';
 

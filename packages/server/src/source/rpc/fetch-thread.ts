@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { workerUrl } from '../../base/worker-url.ts';
+import { workerUrl } from '@sluice/base/worker-url';
 import { type Answer, refusal } from '../refusal.ts';
 import type { Poster, PosterOptions, PostReply, PostRequest } from './http-poster.ts';
 

@@ -1,7 +1,7 @@
 /** A worker thread that reads large replies, so that they do not delay the streams on the main thread. */
 import { parentPort } from 'node:worker_threads';
-import { assert } from '../../base/assert.ts';
-import { SharedBufferPool } from '../../base/memory/shared-buffer-pool.ts';
+import { assert } from '@sluice/base/assert';
+import { SharedBufferPool } from '@sluice/base/memory/shared-buffer-pool';
 import type { FromFetchThread, ToFetchThread } from './fetch-thread.ts';
 import { HttpPoster } from './http-poster.ts';
 

@@ -1,7 +1,8 @@
 /** Sends POST requests to one server. Failures are returned as refusals, not thrown. */
+
+import { discard } from '@sluice/base/memory/discard';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import { type Dispatcher, Pool } from 'undici';
-import { discard } from '../../base/memory/discard.ts';
-import { systemErrorCode } from '../../base/system-error-code.ts';
 import { type Answer, refusal, refusalOfStatus } from '../refusal.ts';
 import { findResult, resultMarginBytes } from './find-result.ts';
 import { gunzipBounded } from './gunzip-bounded.ts';

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { systemClock } from '@sluice/base/clock';
+import { Random } from '@sluice/base/random';
+import { backoffMs } from '@sluice/base/retry';
 import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
-import { Random } from '../../base/random.ts';
-import { backoffMs } from '../../base/retry.ts';
-import { ManualClock } from '../../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../../base/src/testing/manual-clock.ts';
 import { refusalOfRpcError, refusalOfStatus } from '../refusal.ts';
 import { SourceHealth } from '../source-health.ts';
 import { findResult } from './find-result.ts';

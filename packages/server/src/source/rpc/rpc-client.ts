@@ -2,10 +2,11 @@
  * A JSON-RPC client for one node over HTTP. Failures are returned as refusals, not thrown. Addresses may contain keys and
  * therefore never appear in texts.
  */
+
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
+import { type BucketRate, TokenBucket } from '@sluice/base/token-bucket';
 import { hasMembers, memberOf } from '@sluice/protocol/unknown-value';
-import type { Clock } from '../../base/clock.ts';
-import { CodedError } from '../../base/errors.ts';
-import { type BucketRate, TokenBucket } from '../../base/token-bucket.ts';
 import { type Answer, type Refusal, refusal, refusalOfRpcError } from '../refusal.ts';
 import type { FetchThread } from './fetch-thread.ts';
 import { HttpPoster, type Poster, type PostReply, type PostRequest } from './http-poster.ts';

@@ -1,6 +1,7 @@
 /** A node of the ledger as a source: JSON-RPC over HTTP, with slot notifications over its WebSocket. */
+
+import type { Random } from '@sluice/base/random';
 import { hasMembers } from '@sluice/protocol/unknown-value';
-import type { Random } from '../../base/random.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { parseBlockHash, parseSlot, type Slot } from '../../ledger/primitives.ts';
 import { type Answer, refusal } from '../refusal.ts';

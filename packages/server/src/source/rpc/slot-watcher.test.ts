@@ -1,7 +1,7 @@
+import { systemClock } from '@sluice/base/clock';
+import { Random } from '@sluice/base/random';
 import { afterEach, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
-import { systemClock } from '../../base/clock.ts';
-import { Random } from '../../base/random.ts';
 import { SlotWatcher } from './slot-watcher.ts';
 
 const stop = new AbortController();

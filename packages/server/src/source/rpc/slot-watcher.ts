@@ -2,12 +2,13 @@
  * Slot notifications of a node over its WebSocket. A socket that is closed or sends nothing is opened again. Without a socket the
  * node is polled.
  */
+
+import type { Clock } from '@sluice/base/clock';
+import { elementAt } from '@sluice/base/element-at';
+import type { Random } from '@sluice/base/random';
+import { backoffMs } from '@sluice/base/retry';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import WebSocket from 'ws';
-import type { Clock } from '../../base/clock.ts';
-import { elementAt } from '../../base/element-at.ts';
-import type { Random } from '../../base/random.ts';
-import { backoffMs } from '../../base/retry.ts';
 import { parseSlot } from '../../ledger/primitives.ts';
 import type { SlotNotices } from '../source.ts';
 

@@ -1,7 +1,7 @@
 /** Builds small raw blocks in the form of a node. A bigint becomes a bare JSON integer with all its digits. */
 import { base58 } from '@scure/base';
-import { AssertionError } from '../../base/assert.ts';
-import { type CodedError, isCodedError } from '../../base/errors.ts';
+import { AssertionError } from '@sluice/base/assert';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import { type Slot, toSlot } from '../../ledger/primitives.ts';
 import { type NormalizedBlock, normalizeBlock } from '../normalize/normalize-block.ts';
 import type { NormalizeOptions } from '../normalize/normalize-options.ts';

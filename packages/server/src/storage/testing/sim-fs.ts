@@ -2,8 +2,8 @@
  * A simulated disk in memory that loses unsynced data, tears partial writes, and fails on demand. All randomness comes
  * from the caller, so that a seed reproduces a run.
  */
-import { assert } from '../../base/assert.ts';
-import { CodedError } from '../../base/errors.ts';
+import { assert } from '@sluice/base/assert';
+import { CodedError } from '@sluice/base/errors';
 import type { DiskSpace, Fs, FsFile, OpenMode } from '../fs.ts';
 
 export type SimFault = 'EIO' | 'ENOSPC' | 'kill';

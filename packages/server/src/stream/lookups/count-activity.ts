@@ -1,5 +1,5 @@
+import { elementAt } from '@sluice/base/element-at';
 import type { Activity, ActivityListName } from '@sluice/protocol/lookup-answers';
-import { elementAt } from '../../base/element-at.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { SegmentActivity } from '../../engine/lookup/count-activity.ts';

@@ -2,9 +2,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { decodeBase58, encodeBase58 } from '@sluice/base/base58';
+import { isCodedError } from '@sluice/base/errors';
 import { afterAll, expect, test } from 'vitest';
-import { decodeBase58, encodeBase58 } from '../../base/base58.ts';
-import { isCodedError } from '../../base/errors.ts';
 import {
   type ChainSnapshot,
   emptySnapshot,

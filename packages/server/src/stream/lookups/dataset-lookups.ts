@@ -2,9 +2,10 @@
  * The lookups of one dataset: requests for a block, a transaction, an account or a range that are answered from the indexes of one
  * snapshot, without a stream.
  */
+
+import { elementAt } from '@sluice/base/element-at';
+import { CodedError } from '@sluice/base/errors';
 import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
-import { elementAt } from '../../base/element-at.ts';
-import { CodedError } from '../../base/errors.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { EnginePool } from '../../engine/threads/engine-pool.ts';

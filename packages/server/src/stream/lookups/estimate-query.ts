@@ -1,5 +1,5 @@
+import { elementAt } from '@sluice/base/element-at';
 import type { Estimate } from '@sluice/protocol/lookup-answers';
-import { elementAt } from '../../base/element-at.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { SegmentEstimate } from '../../engine/lookup/estimate-segment.ts';
 import type { Query } from '../../query/query.ts';

@@ -1,4 +1,4 @@
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { Mention, TransactionPlace } from '../../engine/lookup/find-mentions.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';

@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { decodeBase58 } from '@sluice/base/base58';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { decodeBase58 } from '../../base/base58.ts';
-import { ManualClock } from '../../base/testing/manual-clock.ts';
+import { ManualClock } from '../../../../base/src/testing/manual-clock.ts';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { EnginePool } from '../../engine/threads/engine-pool.ts';
@@ -13,7 +14,6 @@ import { MemoryStore } from '../../object-store/testing/memory-store.ts';
 import { locateSignatureIndex } from '../../segment/indexes/signature-index-place.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
-import { simulatedBlocks } from '../../simulator/testing/simulated-blocks.ts';
 import { SignatureCandidates } from './signature-candidates.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-signature-candidates-'));

@@ -1,4 +1,4 @@
-import { elementAt } from '../../base/element-at.ts';
+import { elementAt } from '@sluice/base/element-at';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader, RemoteSegment } from '../../dataset/dataset-reader.ts';
 import type { ProbeFile, ProbeResult } from '../../engine/lookup/probe-files.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '@sluice/base/clock';
 
 interface Sleeper {
   readonly atMs: number;

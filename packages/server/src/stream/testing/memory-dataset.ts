@@ -1,5 +1,5 @@
 /** A dataset in memory that uses the real transitions of a chain, without a disk. */
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainChange } from '../../chain/chain-change.ts';
 import {

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { assert } from '../../base/assert.ts';
+import { assert } from '@sluice/base/assert';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../../chain/find-blocks.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
-import { answerBlock, headerLine } from '../../engine/reference/answer-query.ts';
+import { answerBlock, headerLine } from '../../engine/testing/reference/answer-query.ts';
 import type { Block } from '../../ledger/block.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from '../block-evaluator.ts';
 import { LinePiece } from '../line-piece.ts';

@@ -1,9 +1,10 @@
 /** Compares the checks of the workbench with the parser of the service. */
+
+import { isCodedError } from '@sluice/base/errors';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isCodedError } from '../../../../server/src/base/errors.ts';
 import { parseQuery } from '../../../../server/src/query/parse-query.ts';
 import { checkQuery } from './check-query.ts';
 import { formatPath } from './problem-list.tsx';

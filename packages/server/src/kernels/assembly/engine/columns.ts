@@ -1,5 +1,5 @@
 // Converts stored columns to the form that selection and writing use.
-import { writeUint } from '../common/integers';
+import { writeUint } from '../../../../../base/src/assembly/integers';
 
 /** Returns a value of a column that is as wide as its largest value requires. */
 // @ts-ignore: decorator

@@ -13,7 +13,7 @@ import {
   LOOKUPS_READONLY_COUNTS, LOOKUPS_READONLY_WIDTH,
 } from '../../layout/writing';
 import { base58Encode } from '../common/base58';
-import { writeUint, writeUlong } from '../common/integers';
+import { writeUint, writeUlong } from '../../../../../base/src/assembly/integers';
 import { keyText } from '../common/texts';
 import { loadInt, loadLong } from './columns';
 import { writeDataText } from './data-texts';
