@@ -42,8 +42,8 @@ export async function makeDataset(folder: string, shape: DatasetShape): Promise<
     allowMissing: [],
   } as const;
   await createDataset(own, { name: datasetName, aliases: [], ...rules }, { fs: nodeFs });
-  const modules = { fs: nodeFs, clock: systemClock, isLockHeld: () => true };
-  const dataset = await Dataset.open({ folder: own, realTime: false }, modules);
+  const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => true };
+  const dataset = await Dataset.open({ folder: own, realTime: false }, dependencies);
   try {
     const anchor = { number: toSlot(firstSlot - 1), hash: toBlockHash(hashText(shape.seed, -1)) };
     await dataset.commit([{ kind: 'create', anchor }]);

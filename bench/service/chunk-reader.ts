@@ -7,7 +7,7 @@ export interface Chunk {
   readonly bytes: Buffer | undefined;
 }
 
-export interface ChunkReaderModules {
+export interface ChunkReaderDependencies {
   readonly onStatus: (status: number, headers: string) => void;
   readonly onChunk: (chunk: Chunk) => void;
   /** Called after the last chunk. */
@@ -19,7 +19,7 @@ const headBytesMax = 16 * 1024;
 
 /** Reads a chunked HTTP response with as little work as possible: bytes are checksummed and skipped. */
 export class ChunkReader {
-  readonly #modules: ChunkReaderModules;
+  readonly #dependencies: ChunkReaderDependencies;
   #state: 'head' | 'size' | 'data' | 'tail' | 'end' = 'head';
   #text = '';
   #left = 0;
@@ -29,8 +29,8 @@ export class ChunkReader {
   /** Whether chunks that arrive in several reads are assembled. */
   isKeeping = true;
 
-  constructor(modules: ChunkReaderModules) {
-    this.#modules = modules;
+  constructor(dependencies: ChunkReaderDependencies) {
+    this.#dependencies = dependencies;
   }
 
   read(bytes: Buffer): void {
@@ -65,7 +65,7 @@ export class ChunkReader {
     const head = this.#text.slice(0, end);
     this.#text = '';
     this.#state = 'size';
-    this.#modules.onStatus(Number(head.slice(9, 12)), head);
+    this.#dependencies.onStatus(Number(head.slice(9, 12)), head);
     return end + 4 - known;
   }
 
@@ -78,7 +78,7 @@ export class ChunkReader {
     this.#left = this.#length;
     this.#crc = 0;
     this.#state = this.#length === 0 ? 'end' : 'data';
-    if (this.#length === 0) this.#modules.onEnd();
+    if (this.#length === 0) this.#dependencies.onEnd();
     return end + 1;
   }
 
@@ -93,7 +93,7 @@ export class ChunkReader {
     const kept = this.isKeeping ? Buffer.concat(this.#kept) : undefined;
     this.#kept = [];
     this.#state = 'tail';
-    this.#modules.onChunk({
+    this.#dependencies.onChunk({
       length: this.#length,
       crc: this.#crc,
       bytes: isWhole ? part : kept,

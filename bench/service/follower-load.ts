@@ -21,7 +21,7 @@ export interface LoadOptions {
   readonly queries: readonly object[];
 }
 
-export interface LoadModules {
+export interface LoadDependencies {
   readonly clock: LedgerClock;
   /** Returns the slot of the newest block. */
   readonly head: () => Promise<number | null>;
@@ -51,7 +51,7 @@ interface Decoded {
 
 export class FollowerLoad {
   readonly #options: LoadOptions;
-  readonly #modules: LoadModules;
+  readonly #dependencies: LoadDependencies;
   readonly #followers: Follower[] = [];
   readonly #decoded = new Map<number, Decoded>();
   /** Arrivals of chunks that came in several reads and have not been decoded yet. */
@@ -63,15 +63,15 @@ export class FollowerLoad {
   #plainBytes = 0;
   #fault: ScenarioFailure | undefined;
 
-  constructor(options: LoadOptions, modules: LoadModules) {
+  constructor(options: LoadOptions, dependencies: LoadDependencies) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   /** Opens all streams at the head and waits until each has received a block. */
   async open(): Promise<void> {
     const { followerCount, queries, port } = this.#options;
-    const { head, progress } = this.#modules;
+    const { head, progress } = this.#dependencies;
     while (this.#followers.length < followerCount) {
       const newest = await head();
       if (newest === null) throw new ScenarioFailure('the service has no block');
@@ -103,7 +103,7 @@ export class FollowerLoad {
    * Records the blocks that are confirmed during the given time, and waits until the last one has arrived everywhere.
    */
   async measure(seconds: number): Promise<LoadResult> {
-    const { clock } = this.#modules;
+    const { clock } = this.#dependencies;
     const { chain } = clock;
     this.#latencyMs = new Histogram();
     this.#sentBytes = 0;
@@ -175,7 +175,7 @@ export class FollowerLoad {
   }
 
   #arrive(follower: Follower, { slots, plainBytes }: Decoded, ms: number): void {
-    const { clock } = this.#modules;
+    const { clock } = this.#dependencies;
     this.#plainBytes += plainBytes;
     for (const slot of slots) {
       if (slot !== clock.after(follower.lastSlot)) {

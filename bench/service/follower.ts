@@ -3,7 +3,7 @@ import { type Chunk, ChunkReader } from './chunk-reader.ts';
 import { datasetName } from './processes.ts';
 import { ScenarioFailure } from './scenario.ts';
 
-export interface FollowerModules {
+export interface FollowerDependencies {
   readonly onChunk: (follower: Follower, chunk: Chunk) => void;
   readonly onFault: (error: ScenarioFailure) => void;
 }
@@ -19,19 +19,19 @@ export class Follower {
   readonly kept: Buffer[] = [];
   readonly fromBlock: number;
   lastSlot: number;
-  readonly #modules: FollowerModules;
+  readonly #dependencies: FollowerDependencies;
   #socket: Socket | undefined;
   #isClosed = false;
 
   constructor(
     options: { readonly query: number; readonly fromBlock: number; readonly isKeeping: boolean },
-    modules: FollowerModules,
+    dependencies: FollowerDependencies,
   ) {
     this.query = options.query;
     this.isKeeping = options.isKeeping;
     this.fromBlock = options.fromBlock;
     this.lastSlot = options.fromBlock - 1;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   /** Sends the request and resolves when the response begins, which is when there is a block. */
@@ -45,7 +45,7 @@ export class Follower {
         },
         onChunk: (chunk) => {
           if (this.isKeeping && chunk.bytes !== undefined) this.kept.push(Buffer.from(chunk.bytes));
-          this.#modules.onChunk(this, chunk);
+          this.#dependencies.onChunk(this, chunk);
           if (isFirst) reader.isKeeping = this.isKeeping;
           isFirst = false;
         },
@@ -77,7 +77,7 @@ export class Follower {
   #fail(what: string): void {
     if (this.#isClosed) return;
     this.close();
-    this.#modules.onFault(new ScenarioFailure(`a follower at slot ${this.lastSlot}: ${what}`));
+    this.#dependencies.onFault(new ScenarioFailure(`a follower at slot ${this.lastSlot}: ${what}`));
   }
 }
 

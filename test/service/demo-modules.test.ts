@@ -27,11 +27,11 @@ test('default: the demo loads no module for object stores, message servers or se
   const response = await service.query('/datasets/demo/stream', { fromBlock: 0, toBlock: 5 });
   await response.text();
   await service.end('SIGTERM');
-  const modules = readFileSync(file, 'utf8').split('\n');
+  const dependencies = readFileSync(file, 'utf8').split('\n');
   // The recorder works.
-  expect(modules.some((url) => url.endsWith('/dist/cli/main.js'))).toBe(true);
-  expect(modules.length).toBeGreaterThan(100);
+  expect(dependencies.some((url) => url.endsWith('/dist/cli/main.js'))).toBe(true);
+  expect(dependencies.length).toBeGreaterThan(100);
   const remote =
     /node_modules\/(aws4fetch|@nats-io)\/|\/dist\/(object-store|cluster|app\/remote)\//;
-  expect(modules.filter((url) => remote.test(url))).toEqual([]);
+  expect(dependencies.filter((url) => remote.test(url))).toEqual([]);
 });

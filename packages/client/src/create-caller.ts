@@ -2,7 +2,7 @@
 
 import { SluiceError } from './base/sluice-error.ts';
 import type { ParsedOptions } from './client-options.ts';
-import { type AttemptModules, Attempts, type Endpoints } from './http/endpoints.ts';
+import { type AttemptDependencies, Attempts, type Endpoints } from './http/endpoints.ts';
 import type { HttpClient, OpenResponse } from './http/http-client.ts';
 
 /** The parts of a client. */
@@ -10,7 +10,7 @@ export interface ClientParts {
   readonly parsed: ParsedOptions;
   readonly http: HttpClient;
   readonly endpoints: Endpoints;
-  readonly attemptModules: AttemptModules;
+  readonly attemptDependencies: AttemptDependencies;
 }
 
 export interface CallRequest {
@@ -34,10 +34,15 @@ export interface Caller {
 /** Somebody waits for the result of a short call, so it is retried fewer times than a stream. */
 const callAttemptsMax = 5;
 
-export function createCaller({ parsed, http, endpoints, attemptModules }: ClientParts): Caller {
+export function createCaller({
+  parsed,
+  http,
+  endpoints,
+  attemptDependencies,
+}: ClientParts): Caller {
   const call: Call = async ({ path, body, signal = new AbortController().signal }, read) => {
     const attemptsMax = Math.min(callAttemptsMax, parsed.retry.attemptsMax);
-    const attempts = new Attempts({ ...parsed.retry, attemptsMax }, attemptModules);
+    const attempts = new Attempts({ ...parsed.retry, attemptsMax }, attemptDependencies);
     for (;;) {
       const url = endpoints.current;
       try {

@@ -52,18 +52,18 @@ export interface Client extends Lookups {
 }
 
 /** The clock and the random numbers, which tests replace. */
-export interface ClientModules {
+export interface ClientDependencies {
   readonly clock: Clock;
   readonly random: Random;
 }
 
-export const systemModules: ClientModules = { clock: systemClock, random: systemRandom };
+export const systemDependencies: ClientDependencies = { clock: systemClock, random: systemRandom };
 
 export function createClient(
   options: ClientOptions,
-  modules: ClientModules = systemModules,
+  dependencies: ClientDependencies = systemDependencies,
 ): Client {
-  const parts = buildParts(options, modules);
+  const parts = buildParts(options, dependencies);
   const { call, get } = createCaller(parts);
   return {
     head: async ({ signal } = {}) => parseHead(await get('/head', signal)),
@@ -88,25 +88,25 @@ export function createClient(
 export async function listDatasets(
   options: ClientOptions,
   { signal }: CallOptions = {},
-  modules: ClientModules = systemModules,
+  dependencies: ClientDependencies = systemDependencies,
 ): Promise<readonly Metadata[]> {
-  const { get } = createCaller(buildParts(options, modules));
+  const { get } = createCaller(buildParts(options, dependencies));
   return (await get('/datasets', signal)) as readonly Metadata[];
 }
 
-function buildParts(options: ClientOptions, { clock, random }: ClientModules): ClientParts {
+function buildParts(options: ClientOptions, { clock, random }: ClientDependencies): ClientParts {
   const parsed = parseOptions(options);
   const onEvent = options.onEvent ?? (() => undefined);
   // The platform's `fetch` is called through a function, because it must not be called as a method of another object.
   const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
   const endpoints = new Endpoints(parsed.urls, onEvent);
   const http = new HttpClient(parsed.http, { fetch: send, clock, onEvent });
-  return { parsed, http, endpoints, attemptModules: { endpoints, clock, random, onEvent } };
+  return { parsed, http, endpoints, attemptDependencies: { endpoints, clock, random, onEvent } };
 }
 
 function openStream(query: Query, options: StreamOptions, parts: ClientParts): BlockStream {
-  const { parsed, http, endpoints, attemptModules } = parts;
-  const { clock, onEvent } = attemptModules;
+  const { parsed, http, endpoints, attemptDependencies } = parts;
+  const { clock, onEvent } = attemptDependencies;
   const plan = planQuery(query);
   const backlogOptions = {
     fromBlock: plan.fromBlock,
@@ -125,9 +125,9 @@ function openStream(query: Query, options: StreamOptions, parts: ClientParts): B
         { plan, limits, isFinalized, signal },
         { http, endpoints, clock },
       );
-      const attempts = new Attempts(parsed.retry, attemptModules);
-      const modules = { requester, endpoints, attempts, backlog, clock, onEvent };
-      return new BatchLoop({ plan, limits, signal }, modules).run();
+      const attempts = new Attempts(parsed.retry, attemptDependencies);
+      const dependencies = { requester, endpoints, attempts, backlog, clock, onEvent };
+      return new BatchLoop({ plan, limits, signal }, dependencies).run();
     },
   });
 }

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-const modules = { clock: scaledClock(100), random: () => 0.5 };
+const dependencies = { clock: scaledClock(100), random: () => 0.5 };
 
 async function start(numbers: readonly number[], finalizedCount = 1) {
   const chain = new ModelChain();
@@ -97,7 +97,7 @@ test('behavior: a range whose last slots were skipped ends after two empty respo
 
 test('behavior: a fork is a rollback to the newest common block, then the new blocks', async () => {
   const { chain, service } = await start([0, 1, 2, 3]);
-  const stream = createClient({ url: service.url }, modules).stream(query);
+  const stream = createClient({ url: service.url }, dependencies).stream(query);
   expect((await stream.next()).value).toMatchObject({ kind: 'blocks' });
   chain.fork(2, [{ gap: 2, matches: true }]);
   const { value: rollback } = await stream.next();
@@ -113,7 +113,7 @@ test('behavior: a fork is a rollback to the newest common block, then the new bl
 test('behavior: after a 409 pages are requested one by one, with a hash that no block has', async () => {
   const { chain, service } = await start([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   service.next = () => ({ pageLength: 2 });
-  const stream = createClient({ url: service.url }, modules).stream(query);
+  const stream = createClient({ url: service.url }, dependencies).stream(query);
   await stream.next();
   const before = service.requests.length;
   chain.fork(
@@ -138,7 +138,7 @@ test('behavior: pages between the blocks of the consumer are not requested', asy
   chain.extend(Array.from({ length: 400 }, (_, i) => ({ gap: 1, matches: i === 10 || i === 399 })));
   const service = await ScriptedService.start(chain);
   closers.push(() => service.close());
-  const client = createClient({ url: service.url }, modules);
+  const client = createClient({ url: service.url }, dependencies);
   const stream = client.stream({ ...query, fromBlock: 5 });
   await stream.next();
   chain.fork(3, [
@@ -154,7 +154,10 @@ test('behavior: pages between the blocks of the consumer are not requested', asy
 
 test('behavior: a stream that has everything since its first block rolls back to the block before it', async () => {
   const { chain, service } = await start([0, 1, 2, 3, 4, 5], 0);
-  const stream = createClient({ url: service.url }, modules).stream({ ...query, fromBlock: 4 });
+  const stream = createClient({ url: service.url }, dependencies).stream({
+    ...query,
+    fromBlock: 4,
+  });
   await stream.next();
   chain.fork(3, [
     { gap: 2, matches: true },
@@ -171,7 +174,7 @@ test('behavior: a stream that has everything since its first block rolls back to
 
 test('error: no-common-block when every block of the cursor was replaced; no block is guessed', async () => {
   const { chain, service } = await start([0, 1, 2, 3, 4, 5], 0);
-  const client = createClient({ url: service.url, backlogCountMax: 2 }, modules);
+  const client = createClient({ url: service.url, backlogCountMax: 2 }, dependencies);
   const stream = client.stream(query);
   await stream.next();
   chain.fork(
@@ -183,7 +186,7 @@ test('error: no-common-block when every block of the cursor was replaced; no blo
 
 test('error: no-common-block for a parentBlockHash of the query that is not on the chain', async () => {
   const { service } = await start([0, 1, 2, 3]);
-  const client = createClient({ url: service.url }, modules);
+  const client = createClient({ url: service.url }, dependencies);
   const wrong = client.stream({ ...query, fromBlock: 2, toBlock: 3, parentBlockHash: 'other' });
   expect(await codeOf(collect(wrong))).toBe('no-common-block');
   const right = client.stream({ ...query, fromBlock: 2, toBlock: 3, parentBlockHash: 'h1b0' });
@@ -286,7 +289,7 @@ test('limit: line-too-long ends the stream, because a retry would return the sam
     requestCount++;
     response.on('error', () => undefined).end('x'.repeat(1_000_000));
   });
-  const client = createClient({ url: await listen(server), lineBytesMax: 100_000 }, modules);
+  const client = createClient({ url: await listen(server), lineBytesMax: 100_000 }, dependencies);
   expect(await codeOf(collect(client.stream(query)))).toBe('line-too-long');
   expect(requestCount).toBe(1);
 });
@@ -299,7 +302,7 @@ test('behavior: when a service stalls or does not respond, its replica is used w
   const events: ClientEvent[] = [];
   const client = createClient(
     { url: [first.url, second.url], onEvent: (event) => events.push(event) },
-    modules,
+    dependencies,
   );
   const batches = await collect(client.stream({ ...query, toBlock: 3 }));
   const numbers = batches.flatMap((batch) =>
@@ -319,7 +322,7 @@ test('behavior: when a service stalls or does not respond, its replica is used w
 test('error: response-malformed after five responses that are not a stream', async () => {
   const { service } = await start([0, 1]);
   service.next = () => ({ instead: 'html' });
-  const client = createClient({ url: service.url }, modules);
+  const client = createClient({ url: service.url }, dependencies);
   expect(await codeOf(collect(client.stream(query)))).toBe('response-malformed');
   expect(service.requests).toHaveLength(5);
 });
@@ -327,7 +330,7 @@ test('error: response-malformed after five responses that are not a stream', asy
 test('behavior: the dialect solana has its own header prefix, and decimal text becomes bigint', async () => {
   const { service } = await start([0, 1, 2], 2);
   service.prefix = 'x-sqd-';
-  const client = createClient({ url: service.url }, modules);
+  const client = createClient({ url: service.url }, dependencies);
   const [batch] = await collect(client.stream({ ...query, type: 'solana', toBlock: 2 }));
   expect(batch?.finalizedHead).toEqual({ number: 1, hash: 'h1b0' });
   expect(service.requests[0]?.body['type']).toBe('solana');

@@ -26,7 +26,7 @@ export const SPEED_RANGE = { min: 0.001, max: 10_000, integer: false };
 
 export function createLedger(
   options: LedgerOptions,
-  modules: { clock: Clock; render: RenderBlock },
+  dependencies: { clock: Clock; render: RenderBlock },
 ): SimulatedLedger {
   const chain = new SimulatedChain(options.chain ?? {});
   const speed = options.speed ?? 1;
@@ -35,6 +35,6 @@ export function createLedger(
   checkOption('resumeAtSlot', resumeAtSlot, CHAIN_OPTIONS.startSlot);
   // The start slot is confirmed at the start of the ledger, because the clock starts just before the next slot.
   const startMs = chain.processedAtMs(resumeAtSlot + 1) - chain.options.slotMs / 100;
-  const time = new SimulatedTime({ startMs, speed, paused: options.paused ?? false }, modules);
-  return { chain, time, render: modules.render, clock: modules.clock };
+  const time = new SimulatedTime({ startMs, speed, paused: options.paused ?? false }, dependencies);
+  return { chain, time, render: dependencies.render, clock: dependencies.clock };
 }

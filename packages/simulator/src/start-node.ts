@@ -37,9 +37,9 @@ export interface SimulatedNode {
 /** Starts one node that serves the ledger. Several nodes can serve the same ledger, each with its own lag and faults. */
 export async function startNode(
   options: NodeOptions,
-  modules: { ledger: SimulatedLedger },
+  dependencies: { ledger: SimulatedLedger },
 ): Promise<SimulatedNode> {
-  const { ledger } = modules;
+  const { ledger } = dependencies;
   const { chain, time, clock } = ledger;
   const limits = { ...NODE_LIMITS, ...options.limits };
   const { slotMs } = chain.options;

@@ -12,19 +12,19 @@ export interface SimulatedLedgerOptions extends LedgerOptions {
 /** Creates a ledger of realistic blocks, for one node or several (`startNode`). */
 export function createSimulatedLedger(
   options: SimulatedLedgerOptions,
-  modules: { clock: Clock },
+  dependencies: { clock: Clock },
 ): SimulatedLedger {
   const content = parseContentOptions({
     ...options.content,
     seed: options.content?.seed ?? options.chain?.seed,
   });
-  return createLedger(options, { ...modules, render: renderContent(content) });
+  return createLedger(options, { ...dependencies, render: renderContent(content) });
 }
 
 /** Starts a ledger and a node that serves it. */
 export function startSimulatedNode(
   options: SimulatedLedgerOptions & NodeOptions,
-  modules: { clock: Clock },
+  dependencies: { clock: Clock },
 ): Promise<SimulatedNode> {
-  return startNode(options, { ledger: createSimulatedLedger(options, modules) });
+  return startNode(options, { ledger: createSimulatedLedger(options, dependencies) });
 }

@@ -33,7 +33,7 @@ export interface RetryOptions extends RetryLimits {
   readonly attemptsMax: number;
 }
 
-export interface AttemptModules {
+export interface AttemptDependencies {
   readonly endpoints: Endpoints;
   readonly clock: Clock;
   readonly random: Random;
@@ -46,15 +46,15 @@ const malformedCountMax = 5;
 /** Counts failures since the last progress, and decides whether, where and when to retry. */
 export class Attempts {
   readonly #options: RetryOptions;
-  readonly #modules: AttemptModules;
+  readonly #dependencies: AttemptDependencies;
   #failureCount = 0;
   #malformedCount = 0;
   /** Base URLs with an error that no retry can resolve. */
   readonly #refusing = new Set<string>();
 
-  constructor(options: RetryOptions, modules: AttemptModules) {
+  constructor(options: RetryOptions, dependencies: AttemptDependencies) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   progressed(): void {
@@ -67,7 +67,7 @@ export class Attempts {
   async failed(url: string, error: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (!(error instanceof SluiceError)) throw error;
-    const { endpoints, clock, random, onEvent } = this.#modules;
+    const { endpoints, clock, random, onEvent } = this.#dependencies;
     const attempt = ++this.#failureCount;
     this.#judge(url, error, attempt);
     endpoints.leave(url);
@@ -84,11 +84,11 @@ export class Attempts {
   #judge(url: string, error: SluiceError, attempt: number): void {
     if (!error.retryable) {
       this.#refusing.add(url);
-      if (this.#refusing.size >= this.#modules.endpoints.urls.length) throw error;
+      if (this.#refusing.size >= this.#dependencies.endpoints.urls.length) throw error;
     }
     if (error.code === 'response-malformed') {
       this.#malformedCount++;
-      if (this.#malformedCount >= malformedCountMax * this.#modules.endpoints.urls.length)
+      if (this.#malformedCount >= malformedCountMax * this.#dependencies.endpoints.urls.length)
         throw error;
     }
     if (attempt >= this.#options.attemptsMax) throw error;

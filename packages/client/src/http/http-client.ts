@@ -13,7 +13,7 @@ export interface HttpOptions {
   readonly timeoutMs: number;
 }
 
-export interface HttpModules {
+export interface HttpDependencies {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly onEvent: OnEvent;
@@ -40,23 +40,23 @@ const smallBodyBytesMax = 1024 * 1024;
 
 export class HttpClient {
   readonly #options: HttpOptions;
-  readonly #modules: HttpModules;
+  readonly #dependencies: HttpDependencies;
 
-  constructor(options: HttpOptions, modules: HttpModules) {
+  constructor(options: HttpOptions, dependencies: HttpDependencies) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   /** Resolves with the response when its status has arrived. Rejects with a coded error, or with the signal's reason. */
   async open(request: HttpRequest): Promise<OpenResponse> {
-    const { clock, onEvent } = this.#modules;
+    const { clock, onEvent } = this.#dependencies;
     const { url, signal, fromBlock } = request;
     const connection = new AbortController();
     const close = () => connection.abort();
     onEvent({ kind: 'request', url, ...(fromBlock === undefined ? {} : { fromBlock }) });
     const startMs = clock.nowMs();
     try {
-      const sent = this.#modules.fetch(url, this.#init(request, connection.signal));
+      const sent = this.#dependencies.fetch(url, this.#init(request, connection.signal));
       const response = await waitFor(sent, { clock, signal, ms: this.#options.timeoutMs });
       if (response === timedOut) {
         throw new SluiceError('timeout', { detail: `${url}, ${this.#options.timeoutMs} ms` });
@@ -81,7 +81,7 @@ export class HttpClient {
     { response, close }: OpenResponse,
     { bytesMax, signal }: { readonly bytesMax: number; readonly signal: AbortSignal },
   ): Promise<Uint8Array> {
-    const { clock } = this.#modules;
+    const { clock } = this.#dependencies;
     try {
       const ms = this.#options.timeoutMs;
       const bytes = await waitFor(collectBytes(response, bytesMax), { clock, signal, ms });
@@ -98,7 +98,7 @@ export class HttpClient {
   /** Reads the body of an error response and returns the error. */
   async refuse(opened: OpenResponse, signal: AbortSignal): Promise<SluiceError> {
     const text = await this.readText(opened, signal);
-    return buildReplyError(opened.response, text, this.#modules.clock);
+    return buildReplyError(opened.response, text, this.#dependencies.clock);
   }
 
   #init({ body, isPlain }: HttpRequest, signal: AbortSignal): RequestInit {

@@ -68,15 +68,15 @@ type Chunk =
 async function readChunk(
   next: ReadPromise,
   stallMs: number,
-  modules: { readonly clock: Clock; readonly signal: AbortSignal },
+  dependencies: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Chunk> {
   try {
-    const read = await waitFor(next, { ...modules, ms: stallMs });
+    const read = await waitFor(next, { ...dependencies, ms: stallMs });
     if (read !== timedOut)
       return read.done ? { kind: 'end' } : { kind: 'bytes', bytes: read.value };
     return { kind: 'failed', error: new SluiceError('stalled', { detail: `${stallMs} ms` }) };
   } catch (cause) {
-    modules.signal.throwIfAborted();
+    dependencies.signal.throwIfAborted();
     const detail = messageOf(cause);
     return { kind: 'failed', error: new SluiceError('network-failed', { detail, cause }) };
   }

@@ -25,7 +25,7 @@ import { finalizedHeadField, type QueryPlan } from './plan-query.ts';
 import type { Answer, LinesAnswer, StreamRequester } from './stream-requester.ts';
 import type { Batch, BlocksBatch } from './stream-types.ts';
 
-export interface StreamModules {
+export interface StreamDependencies {
   readonly requester: StreamRequester;
   readonly endpoints: Endpoints;
   readonly attempts: Attempts;
@@ -44,7 +44,7 @@ const historySlotsMin = 1_000;
 export class BatchLoop {
   readonly #plan: QueryPlan;
   readonly #limits: LineLimits;
-  readonly #modules: StreamModules;
+  readonly #dependencies: StreamDependencies;
   readonly #signal: AbortSignal;
   #finalizedHead: BlockRef | null = null;
   #newsAtMs: number;
@@ -59,17 +59,17 @@ export class BatchLoop {
       readonly limits: LineLimits;
       readonly signal: AbortSignal;
     },
-    modules: StreamModules,
+    dependencies: StreamDependencies,
   ) {
     this.#plan = options.plan;
     this.#limits = options.limits;
     this.#signal = options.signal;
-    this.#modules = modules;
-    this.#newsAtMs = modules.clock.nowMs();
+    this.#dependencies = dependencies;
+    this.#newsAtMs = dependencies.clock.nowMs();
   }
 
   async *run(): AsyncGenerator<Batch> {
-    const { endpoints, attempts, requester, backlog } = this.#modules;
+    const { endpoints, attempts, requester, backlog } = this.#dependencies;
     const { toBlock } = this.#plan;
     while (toBlock === undefined || backlog.next <= toBlock) {
       const url = endpoints.current;
@@ -89,7 +89,8 @@ export class BatchLoop {
 
   #isHistory(): boolean {
     const finalized = this.#finalizedHead?.number ?? -1;
-    if (finalized - this.#modules.backlog.next >= historySlotsMin) this.#isAboveFinalized = false;
+    if (finalized - this.#dependencies.backlog.next >= historySlotsMin)
+      this.#isAboveFinalized = false;
     return !this.#isAboveFinalized;
   }
 
@@ -99,7 +100,7 @@ export class BatchLoop {
       case 'lines':
         return yield* this.#readLines(url, answer);
       case 'above':
-        this.#modules.attempts.progressed();
+        this.#dependencies.attempts.progressed();
         await this.#idle(url, answer.startedAtMs);
         return false;
       case 'conflict':
@@ -109,12 +110,12 @@ export class BatchLoop {
   }
 
   async *#readLines(url: string, answer: LinesAnswer): AsyncGenerator<Batch, boolean> {
-    const { clock, backlog } = this.#modules;
+    const { clock, backlog } = this.#dependencies;
     const finalSlot = answer.finalizedHead?.number ?? -1;
     let isEmpty = true;
     try {
-      const modules = { clock, signal: this.#signal };
-      for await (const group of readLineGroups(answer.body, this.#limits, modules)) {
+      const dependencies = { clock, signal: this.#signal };
+      for await (const group of readLineGroups(answer.body, this.#limits, dependencies)) {
         isEmpty = false;
         // The batch is not assigned to a variable, which would keep it in memory while the next one is read.
         yield this.#takeGroup(group, answer.finalizedHead);
@@ -128,7 +129,7 @@ export class BatchLoop {
   }
 
   #takeGroup({ lines, bytes }: LineGroup, headFromHeaders: BlockRef | null): BlocksBatch {
-    const { attempts, clock, onEvent, backlog } = this.#modules;
+    const { attempts, clock, onEvent, backlog } = this.#dependencies;
     const batch = this.#append(lines, headFromHeaders);
     attempts.progressed();
     this.#newsAtMs = clock.nowMs();
@@ -143,7 +144,7 @@ export class BatchLoop {
    * the same, so the request is repeated without compression.
    */
   async #judgeEmpty(url: string, answer: LinesAnswer): Promise<boolean> {
-    this.#modules.attempts.progressed();
+    this.#dependencies.attempts.progressed();
     if (this.#plan.toBlock !== undefined) {
       if (this.#isEmptyOnce) return true;
       this.#isEmptyOnce = true;
@@ -155,7 +156,7 @@ export class BatchLoop {
 
   /** Converts lines to blocks. If one line is invalid, none is taken. */
   #append(lines: readonly string[], headFromHeaders: BlockRef | null): BlocksBatch {
-    const { backlog } = this.#modules;
+    const { backlog } = this.#dependencies;
     const blocks = lines.map((line) => this.#plan.parse(line));
     const refs = blocks.map(({ header: { number, hash } }) => ({ number, hash }));
     this.#checkOrder(refs);
@@ -180,7 +181,7 @@ export class BatchLoop {
   }
 
   #checkOrder(refs: readonly BlockRef[]): void {
-    let next = this.#modules.backlog.next;
+    let next = this.#dependencies.backlog.next;
     for (const { number } of refs) {
       if (number < next || number > (this.#plan.toBlock ?? Infinity)) {
         const detail = `block ${number} arrived where block ${next} or a later one was expected`;
@@ -191,14 +192,14 @@ export class BatchLoop {
   }
 
   #checkFinalized(heads: readonly BlockRef[], coming: readonly BlockRef[]): void {
-    const other = heads.find((head) => this.#modules.backlog.contradicts(head, coming));
+    const other = heads.find((head) => this.#dependencies.backlog.contradicts(head, coming));
     if (other === undefined) return;
     const detail = `finalized block ${other.number} is not the block that was delivered`;
     throw new SluiceError('response-malformed', { detail });
   }
 
   async #rollBack(url: string, previousBlocks: readonly BlockRef[]): Promise<Batch> {
-    const { backlog, requester, attempts, onEvent } = this.#modules;
+    const { backlog, requester, attempts, onEvent } = this.#dependencies;
     const from = backlog.tip ?? null;
     const to = await findCommonBlock(backlog, previousBlocks, (slot) =>
       requester.readPage(url, slot),
@@ -209,14 +210,14 @@ export class BatchLoop {
     }
     backlog.rollBackTo(to);
     attempts.progressed();
-    this.#newsAtMs = this.#modules.clock.nowMs();
+    this.#newsAtMs = this.#dependencies.clock.nowMs();
     onEvent({ kind: 'rollback', from, to });
     return { kind: 'rollback', to, finalizedHead: this.#finalizedHead, cursor: backlog.toState() };
   }
 
   /** Limits the request rate to a service that responds immediately, and leaves a replica that makes no progress. */
   async #idle(url: string, startedAtMs: number): Promise<void> {
-    const { clock, endpoints } = this.#modules;
+    const { clock, endpoints } = this.#dependencies;
     const nowMs = clock.nowMs();
     if (nowMs - this.#newsAtMs > quietMsMax) {
       endpoints.leave(url);

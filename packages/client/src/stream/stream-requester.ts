@@ -46,18 +46,18 @@ const headerPrefixes = { ledger: 'x-ledger-', solana: 'x-sqd-' } as const;
 
 export class StreamRequester {
   readonly #options: RequesterOptions;
-  readonly #modules: { http: HttpClient; endpoints: Endpoints; clock: Clock };
+  readonly #dependencies: { http: HttpClient; endpoints: Endpoints; clock: Clock };
 
   constructor(
     options: RequesterOptions,
-    modules: { http: HttpClient; endpoints: Endpoints; clock: Clock },
+    dependencies: { http: HttpClient; endpoints: Endpoints; clock: Clock },
   ) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   async ask(url: string, position: StreamPosition): Promise<Answer> {
-    const { withoutFinalizedHead } = this.#modules.endpoints;
+    const { withoutFinalizedHead } = this.#dependencies.endpoints;
     if (withoutFinalizedHead.has(url)) {
       return await this.#send(url, { ...position, withFinalizedHead: false });
     }
@@ -97,8 +97,8 @@ export class StreamRequester {
   async #requireLines(answer: LinesAnswer): Promise<void> {
     const { plan, limits, signal } = this.#options;
     try {
-      const modules = { clock: this.#modules.clock, signal };
-      for await (const { lines } of readLineGroups(answer.body, limits, modules)) {
+      const dependencies = { clock: this.#dependencies.clock, signal };
+      for await (const { lines } of readLineGroups(answer.body, limits, dependencies)) {
         plan.parse(lines[0] as string);
         return;
       }
@@ -110,7 +110,7 @@ export class StreamRequester {
 
   async #send(url: string, position: StreamPosition): Promise<Answer> {
     const { plan, isFinalized, signal } = this.#options;
-    const { http, clock, endpoints } = this.#modules;
+    const { http, clock, endpoints } = this.#dependencies;
     const { fromBlock, parentHash, withFinalizedHead, isPlain = false } = position;
     const isRefused = endpoints.withoutFinalizedHead.has(url);
     const startedAtMs = clock.nowMs();
@@ -143,7 +143,7 @@ export class StreamRequester {
   }
 
   async #readConflict(opened: OpenResponse, fromBlock: number): Promise<Answer> {
-    const text = await this.#modules.http.readText(opened, this.#options.signal);
+    const text = await this.#dependencies.http.readText(opened, this.#options.signal);
     const previousBlocks = parseBlockRefs(memberOf(parseJson(text), 'previousBlocks'));
     if (previousBlocks === undefined || (previousBlocks.at(-1)?.number ?? Infinity) >= fromBlock) {
       const detail = `a conflict names no blocks below ${fromBlock}: ${text.slice(0, 100)}`;

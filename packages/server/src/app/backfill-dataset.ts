@@ -29,7 +29,7 @@ export interface BackfillDatasetOptions {
   readonly seed: number;
 }
 
-export interface BackfillDatasetModules {
+export interface BackfillDatasetDependencies {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Called with the first stored slot, and with the first slot of the sources if they reported it. */
@@ -43,16 +43,16 @@ const workerCountMax = 8;
 /** Returns the first stored slot. Segments that were stored before an interruption or an error stay. */
 export async function backfillDataset(
   options: BackfillDatasetOptions,
-  modules: BackfillDatasetModules,
+  dependencies: BackfillDatasetDependencies,
 ): Promise<Slot> {
   const { dataFolder, name, to } = options;
-  const { signal, clock, onStart, onBlock } = modules;
+  const { signal, clock, onStart, onBlock } = dependencies;
   const closers = new Closers();
   try {
     const dataset = await openStored(dataFolder, name, clock, closers);
     const before = startOf(dataset);
     if (before <= to) return before;
-    const sources = await openSources(options, modules, dataset, closers);
+    const sources = await openSources(options, dependencies, dataset, closers);
     onStart(before, await findFirstAvailable(sources(), signal));
     const { description } = dataset;
     const workerCount = Math.min(availableParallelism(), workerCountMax);
@@ -92,7 +92,7 @@ function startOf(dataset: Dataset): Slot {
 /** Opens the sources and returns those that serve the same ledger. */
 async function openSources(
   { sources, seed }: BackfillDatasetOptions,
-  { clock, signal }: BackfillDatasetModules,
+  { clock, signal }: BackfillDatasetDependencies,
   dataset: Dataset,
   closers: Closers,
 ): Promise<() => readonly FollowedSource[]> {

@@ -1,13 +1,17 @@
 import { availableParallelism } from 'node:os';
 import type { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
-import { type ImportModules, type ImportProgress, importBlocks } from '../ingest/import-blocks.ts';
+import {
+  type ImportDependencies,
+  type ImportProgress,
+  importBlocks,
+} from '../ingest/import-blocks.ts';
 import { LineBuffers } from '../source/files/line-buffers.ts';
 import { readBlockFiles } from '../source/files/read-block-files.ts';
 import { Closers } from './closers.ts';
 import { startPreparers } from './start-preparing.ts';
 
-export interface FeedFilesModules {
+export interface FeedFilesDependencies {
   readonly signal: AbortSignal;
   /** Called with the number of bytes that were read from the files. */
   readonly onRead: (byteCount: number) => void;
@@ -21,7 +25,7 @@ const workerCountMax = 8;
 export async function feedFiles(
   dataset: Dataset,
   paths: readonly string[],
-  { signal, onRead, onBlock }: FeedFilesModules,
+  { signal, onRead, onBlock }: FeedFilesDependencies,
 ): Promise<ImportProgress> {
   const closers = new Closers();
   try {
@@ -32,7 +36,7 @@ export async function feedFiles(
     closers.add(() => merger.close());
     const memory = new LineBuffers();
     const lines = readBlockFiles(paths, { onRead, memory }, signal);
-    const modules: ImportModules = {
+    const dependencies: ImportDependencies = {
       dataset,
       prepare: (slot, bytes, format) => pool.normalize(slot, bytes, format),
       merger,
@@ -40,7 +44,7 @@ export async function feedFiles(
       onLineRead: (bytes) => memory.release(bytes),
       onDraftRead: (bytes) => pool.giveBack(bytes),
     };
-    return await importBlocks(lines, modules, signal);
+    return await importBlocks(lines, dependencies, signal);
   } finally {
     await closers.closeAll();
   }

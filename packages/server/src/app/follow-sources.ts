@@ -19,7 +19,7 @@ import { startPreparing } from './start-preparing.ts';
 import { takeFiles } from './take-files.ts';
 import type { Tasks } from './tasks.ts';
 
-export interface FollowSourcesModules {
+export interface FollowSourcesDependencies {
   readonly clock: Clock;
   readonly closers: Closers;
   readonly tasks: Tasks;
@@ -31,32 +31,40 @@ export interface FollowSourcesModules {
 /** Starts following the sources of every dataset. */
 export async function followSources(
   datasets: readonly RunningDataset[],
-  modules: FollowSourcesModules,
+  dependencies: FollowSourcesDependencies,
 ): Promise<void> {
   const following = datasets.flatMap((running) => {
     const { config } = running.planned;
     const head = running.dataset.snapshot().head?.number ?? null;
     return config === null || !isFed(running.planned) ? [] : [{ running, config, head }];
   });
-  const builder = new SourceBuilder(following, modules);
+  const builder = new SourceBuilder(following, dependencies);
   const fetchThread = new FetchThread();
-  modules.closers.add(() => fetchThread.close());
+  dependencies.closers.add(() => fetchThread.close());
   for (const { running, config } of following) {
     if (running.lead !== undefined) {
-      running.lead((signal) => followInTurn(running, { config, fetchThread }, modules, signal));
+      running.lead((signal) =>
+        followInTurn(running, { config, fetchThread }, dependencies, signal),
+      );
       continue;
     }
     const { sources, ledgerUnixMs } = await builder.build(config);
     running.ledgerUnixMs = ledgerUnixMs;
     const readFiles = (signal: AbortSignal) =>
-      takeFilesOf(running, sources.length > 0, modules, signal);
+      takeFilesOf(running, sources.length > 0, dependencies, signal);
     if (sources.length === 0) {
-      modules.tasks.run((signal) => keepUp(running.dataset, readFiles(signal), modules, signal));
+      dependencies.tasks.run((signal) =>
+        keepUp(running.dataset, readFiles(signal), dependencies, signal),
+      );
       continue;
     }
-    const ingester = createIngester(running.dataset, { config, sources, fetchThread }, modules);
+    const ingester = createIngester(
+      running.dataset,
+      { config, sources, fetchThread },
+      dependencies,
+    );
     running.ingest = () => ingester.status;
-    modules.tasks.run(async (signal) => {
+    dependencies.tasks.run(async (signal) => {
       await readFiles(signal);
       await ingester.run(signal);
     });
@@ -67,16 +75,16 @@ export async function followSources(
 async function followInTurn(
   running: RunningDataset,
   { config, fetchThread }: { readonly config: DatasetConfig; readonly fetchThread: FetchThread },
-  modules: FollowSourcesModules,
+  dependencies: FollowSourcesDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   const closers = new Closers();
   const head = running.dataset.snapshot().head?.number ?? null;
   try {
-    const builder = new SourceBuilder([{ config, head }], { ...modules, closers });
+    const builder = new SourceBuilder([{ config, head }], { ...dependencies, closers });
     const { sources, ledgerUnixMs } = await builder.build(config);
     running.ledgerUnixMs = ledgerUnixMs;
-    const turn = { ...modules, closers };
+    const turn = { ...dependencies, closers };
     const ingester = createIngester(running.dataset, { config, sources, fetchThread }, turn);
     running.ingest = () => ingester.status;
     await ingester.run(signal);
@@ -90,7 +98,7 @@ async function followInTurn(
 async function keepUp(
   dataset: Dataset,
   reading: Promise<void>,
-  { clock }: FollowSourcesModules,
+  { clock }: FollowSourcesDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   await Promise.all([
@@ -102,13 +110,13 @@ async function keepUp(
 async function takeFilesOf(
   { planned, dataset }: RunningDataset,
   hasOtherSources: boolean,
-  modules: FollowSourcesModules,
+  dependencies: FollowSourcesDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   const { folder, config } = planned;
   const paths = config?.sources.flatMap((one) => (one.kind === 'files' ? one.paths : [])) ?? [];
   if (paths.length === 0) return;
-  await takeFiles(dataset, { folder, paths, hasOtherSources }, modules, signal);
+  await takeFiles(dataset, { folder, paths, hasOtherSources }, dependencies, signal);
 }
 
 function createIngester(
@@ -118,7 +126,7 @@ function createIngester(
     readonly sources: readonly SourceOptions[];
     readonly fetchThread: FetchThread;
   },
-  { clock, closers, log, seed, observeSourceCall }: FollowSourcesModules,
+  { clock, closers, log, seed, observeSourceCall }: FollowSourcesDependencies,
 ): Ingester {
   const { config, sources, fetchThread } = what;
   const { description } = dataset;

@@ -24,7 +24,7 @@ export interface ImportOptions {
   readonly manifest: Pick<Manifest, 'votes' | 'metaOptional' | 'allowMissing'>;
 }
 
-export interface ImportFilesModules {
+export interface ImportFilesDependencies {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Called when the dataset is open, with the options that it was created with. */
@@ -42,19 +42,19 @@ export interface ImportSummary extends ImportProgress {
 /** Imports until the files end; what was imported before an interruption or an error stays. */
 export async function importFiles(
   options: ImportOptions,
-  modules: ImportFilesModules,
+  dependencies: ImportFilesDependencies,
 ): Promise<ImportSummary> {
   const { name, paths } = options;
-  const { signal, onBlock } = modules;
+  const { signal, onBlock } = dependencies;
   if (!datasetNamePattern.test(name)) throw new CodedError('dataset-name-invalid', { name });
   const totalBytes = await measureFiles(paths);
   const closers = new Closers();
   try {
-    const dataset = await openTarget(options, modules, closers);
+    const dataset = await openTarget(options, dependencies, closers);
     let readBytes = 0;
     const onRead = (byteCount: number) => {
       readBytes += byteCount;
-      if (totalBytes !== undefined) modules.onRead(readBytes / totalBytes);
+      if (totalBytes !== undefined) dependencies.onRead(readBytes / totalBytes);
     };
     const progress = await feedFiles(dataset, paths, { signal, onRead, onBlock });
     const { start, head } = dataset.snapshot();
@@ -82,7 +82,7 @@ async function measureFiles(paths: readonly string[]): Promise<number | undefine
 
 async function openTarget(
   { dataFolder, name, manifest }: ImportOptions,
-  { clock, onOpen }: ImportFilesModules,
+  { clock, onOpen }: ImportFilesDependencies,
   closers: Closers,
 ): Promise<Dataset> {
   const lock = await lockDataFolder(dataFolder);

@@ -4,7 +4,7 @@ import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
 import type { SourceStatus } from '../source/source-health.ts';
 
-export interface LogProgressModules {
+export interface LogProgressDependencies {
   readonly log: Logger;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -22,7 +22,7 @@ export interface LoggedDataset {
 /** Logs the progress of the datasets from time to time, and alarms as soon as they are raised and cleared. */
 export async function logProgress(
   datasets: readonly LoggedDataset[],
-  { log, clock, signal }: LogProgressModules,
+  { log, clock, signal }: LogProgressDependencies,
 ): Promise<void> {
   const standing = new Set<string>();
   const grown = datasets.map((dataset) => new GrowingDataset(dataset, { log, clock }));
@@ -49,24 +49,27 @@ const failedCheckCountMax = 5;
 /** A dataset, and its state when it was last logged. */
 class GrowingDataset {
   readonly #dataset: LoggedDataset;
-  readonly #modules: Pick<LogProgressModules, 'log' | 'clock'>;
+  readonly #dependencies: Pick<LogProgressDependencies, 'log' | 'clock'>;
   /** The number of failed checks in a row, by source. */
   readonly #failedChecks = new Map<string, number>();
   #loggedMs: number;
   #slot: number | undefined;
   #blocks = 0;
 
-  constructor(dataset: LoggedDataset, modules: Pick<LogProgressModules, 'log' | 'clock'>) {
+  constructor(
+    dataset: LoggedDataset,
+    dependencies: Pick<LogProgressDependencies, 'log' | 'clock'>,
+  ) {
     this.#dataset = dataset;
-    this.#modules = modules;
-    this.#loggedMs = modules.clock.nowMs();
+    this.#dependencies = dependencies;
+    this.#loggedMs = dependencies.clock.nowMs();
     this.#slot = dataset.reader.snapshot().head?.number;
   }
 
   /** Logs once that a source fails, and once that it works again. */
   logSources(): void {
     const { reader, ingest } = this.#dataset;
-    const { log } = this.#modules;
+    const { log } = this.#dependencies;
     const dataset = reader.description.name;
     for (const { name: source, state, fault } of ingest()?.sources ?? []) {
       const failedCount = this.#failedChecks.get(source) ?? 0;
@@ -90,7 +93,7 @@ class GrowingDataset {
   logIfDue(): void {
     const { reader, ingest } = this.#dataset;
     const status = ingest();
-    const nowMs = this.#modules.clock.nowMs();
+    const nowMs = this.#dependencies.clock.nowMs();
     const elapsedMs = nowMs - this.#loggedMs;
     if (status === null || elapsedMs < catchingUpMs) return;
     const { head, finalized, start } = reader.snapshot();
@@ -99,7 +102,7 @@ class GrowingDataset {
     const far = howFar({ from, to: head?.number, behindSlots: status.behindSlots, elapsedMs });
     const isCatchingUp = far !== undefined && blocks - this.#blocks >= blocksALineMin;
     if (!isCatchingUp && elapsedMs < followingMs) return;
-    const { log } = this.#modules;
+    const { log } = this.#dependencies;
     const dataset = reader.description.name;
     const heads = { dataset, head: head?.number, finalized: finalized?.number };
     if (isCatchingUp) {

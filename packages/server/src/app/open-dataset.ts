@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import type { Logger } from 'pino';
-import { Dataset, type DatasetModules, type DatasetOptions } from '../dataset/dataset.ts';
+import { Dataset, type DatasetDependencies, type DatasetOptions } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
 import type { Manifest } from '../dataset/manifest.ts';
 import { checkFolderNotShared } from '../dataset/stored/check-folder-not-shared.ts';
@@ -20,14 +20,14 @@ export interface OpenDatasetOptions {
   readonly manifest?: Partial<Manifest>;
 }
 
-export interface OpenDatasetModules {
+export interface OpenDatasetDependencies {
   readonly fs: Fs;
   readonly clock: Clock;
   readonly lock: WriterLock;
-  readonly observeMerge?: DatasetModules['observeMerge'];
+  readonly observeMerge?: DatasetDependencies['observeMerge'];
   /** The parts of a dataset that remote storage replaces. */
   readonly remote?: Pick<
-    DatasetModules,
+    DatasetDependencies,
     'segments' | 'publish' | 'checkGrowth' | 'confirm' | 'counters' | 'onDamage'
   > &
     Pick<DatasetOptions, 'limits'>;
@@ -36,23 +36,26 @@ export interface OpenDatasetModules {
 /** Opens a dataset for writing. Creates it if it does not exist. */
 export async function openOrCreateDataset(
   { folder, name, realTime, manifest }: OpenDatasetOptions,
-  { fs, clock, lock, observeMerge, remote }: OpenDatasetModules,
+  { fs, clock, lock, observeMerge, remote }: OpenDatasetDependencies,
 ): Promise<Dataset> {
   const timed = observeMerge === undefined ? {} : { observeMerge };
   const { limits, ...elsewhere } = remote ?? {};
-  const modules = { fs, clock, ...timed, ...watchLock(lock), ...elsewhere };
+  const dependencies = { fs, clock, ...timed, ...watchLock(lock), ...elsewhere };
   if (!(await datasetExists(folder, fs))) {
     await checkFolderNotShared(folder, fs);
-    await createDataset(folder, { ...manifestDefaults, ...manifest, name }, modules);
+    await createDataset(folder, { ...manifestDefaults, ...manifest, name }, dependencies);
   }
-  return Dataset.open({ folder, realTime, ...(limits === undefined ? {} : { limits }) }, modules);
+  return Dataset.open(
+    { folder, realTime, ...(limits === undefined ? {} : { limits }) },
+    dependencies,
+  );
 }
 
 /**
  * Returns the functions with which a dataset checks and reacquires the lock. After the lock was lost, the dataset reads its journal again
  * before it writes anything, even if another dataset of the folder has already reacquired the lock.
  */
-function watchLock(lock: WriterLock): Pick<DatasetModules, 'isLockHeld' | 'reacquireLock'> {
+function watchLock(lock: WriterLock): Pick<DatasetDependencies, 'isLockHeld' | 'reacquireLock'> {
   let { term } = lock;
   return {
     isLockHeld: () => lock.isHeld && lock.term === term,
@@ -74,21 +77,21 @@ const manifestDefaults: Omit<Manifest, 'name'> = {
 /** Opens a dataset according to its configuration. A dataset without sources must exist. */
 export async function openPlanned(
   { names, folder, config }: PlannedDataset,
-  modules: OpenDatasetModules & { readonly log: Logger },
+  dependencies: OpenDatasetDependencies & { readonly log: Logger },
 ): Promise<Dataset> {
   const { name, aliases } = names;
   const isFed = config !== null && config.sources.length > 0;
-  const isThere = await datasetExists(folder, modules.fs);
+  const isThere = await datasetExists(folder, dependencies.fs);
   if (!isThere && !isFed) throw new CodedError('dataset-missing', { dataset: name });
   const manifest = config === null ? {} : { aliases, ...manifestOptions(config) };
   const realTime = isFed && config.sources.some(({ kind }) => kind !== 'files');
-  const dataset = await openOrCreateDataset({ folder, name, realTime, manifest }, modules);
+  const dataset = await openOrCreateDataset({ folder, name, realTime, manifest }, dependencies);
   try {
     const { description } = dataset;
     if (description.name !== name) {
       throw new CodedError('dataset-name-differs', { dataset: name, found: description.name });
     }
-    if (config !== null) await applyConfig(dataset, config, modules.log);
+    if (config !== null) await applyConfig(dataset, config, dependencies.log);
     if (aliases.join() !== description.aliases.join()) await dataset.updateManifest({ aliases });
     return dataset;
   } catch (error) {

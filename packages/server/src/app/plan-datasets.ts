@@ -24,17 +24,17 @@ export function isFed({ config }: Pick<PlannedDataset, 'config'>): boolean {
 /** Returns the configured datasets and the other datasets of the data folder. */
 export async function planDatasets(
   config: Config,
-  modules: { readonly fs: Fs; readonly log: Logger },
+  dependencies: { readonly fs: Fs; readonly log: Logger },
 ): Promise<PlannedDataset[]> {
   const listed: PlannedDataset[] = [];
   for (const dataset of config.datasets) {
     const folder = datasetFolder(dataset, config);
-    const manifest = await readManifestIfAny(folder, modules.fs);
+    const manifest = await readManifestIfAny(folder, dependencies.fs);
     const { name, aliases = manifest?.aliases ?? [], dialects = config.dialects } = dataset;
     listed.push({ names: { name, aliases, dialects }, folder, config: dataset });
   }
   if (!config.serveUnlisted) return listed;
-  return [...listed, ...(await planUnlisted(config, listed, modules))];
+  return [...listed, ...(await planUnlisted(config, listed, dependencies))];
 }
 
 async function planUnlisted(

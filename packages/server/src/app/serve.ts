@@ -45,7 +45,7 @@ export interface ServeOptions {
 
 export type Describe = (running: RunningService, signal: AbortSignal) => string | Promise<string>;
 
-export interface ServeModules {
+export interface ServeDependencies {
   readonly out: NodeJS.WritableStream;
   readonly err: NodeJS.WritableStream;
   readonly clock: Clock;
@@ -70,11 +70,14 @@ export interface RefusedDataset {
 }
 
 /** Runs until the signal aborts or an essential part fails. */
-export async function runServe(options: ServeOptions, modules: ServeModules): Promise<void> {
+export async function runServe(
+  options: ServeOptions,
+  dependencies: ServeDependencies,
+): Promise<void> {
   const { loaded, version } = options;
   const { config } = loaded;
-  const held = isTerminal(modules.err) ? new HeldOutput(modules.err) : undefined;
-  const log = await createLog(config.log.level, held ?? modules.err);
+  const held = isTerminal(dependencies.err) ? new HeldOutput(dependencies.err) : undefined;
+  const log = await createLog(config.log.level, held ?? dependencies.err);
   const described = new AbortController();
   const onDescribed = () => {
     held?.release();
@@ -82,7 +85,7 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
   };
   const closers = new Closers();
   // The log is shown if the start takes long.
-  void modules.clock.sleep(heldMsMax, described.signal).then(onDescribed);
+  void dependencies.clock.sleep(heldMsMax, described.signal).then(onDescribed);
   try {
     const keys = decideAccess(loaded);
     await requireDatasets(config);
@@ -92,11 +95,18 @@ export async function runServe(options: ServeOptions, modules: ServeModules): Pr
     const connectionCountMax = countConnections(config, planned.length, log);
     const service = await Service.start(
       { config, keys, version, connectionCountMax },
-      { ...modules, log },
+      { ...dependencies, log },
     );
     try {
       for (const { names } of planned) service.expect(names);
-      await runDatasets(service, planned, { options, modules, log, closers, locks, onDescribed });
+      await runDatasets(service, planned, {
+        options,
+        dependencies,
+        log,
+        closers,
+        locks,
+        onDescribed,
+      });
     } finally {
       // The service is closed before the datasets that it reads.
       await service.close();
@@ -138,7 +148,7 @@ async function requireDatasets({ datasets, data }: Config): Promise<void> {
 
 interface Running {
   readonly options: ServeOptions;
-  readonly modules: ServeModules;
+  readonly dependencies: ServeDependencies;
   readonly log: Logger;
   readonly closers: Closers;
   readonly locks: Locks;
@@ -164,7 +174,7 @@ async function runDatasets(
   planned: readonly PlannedDataset[],
   running: Running,
 ): Promise<void> {
-  const { options, modules, log, closers, onDescribed } = running;
+  const { options, dependencies, log, closers, onDescribed } = running;
   const { config } = options.loaded;
   const url = formatUrl(config.listen.host, service.port);
   const adminUrl = formatUrl(config.admin.host, service.adminPort);
@@ -180,16 +190,16 @@ async function runDatasets(
   closers.add(() => tasks.stop());
   const { observeSourceCall } = service.timings;
   const { seed } = options;
-  await followSources(datasets, { ...modules, closers, tasks, log, seed, observeSourceCall });
+  await followSources(datasets, { ...dependencies, closers, tasks, log, seed, observeSourceCall });
   const logged = datasets.map(({ dataset, ingest }) => ({ reader: dataset, ingest }));
-  tasks.run((signal) => logProgress(logged, { ...modules, log, signal }));
-  modules.onReload(() => reloadService({ service, config, reread: options.reread }, log));
-  modules.out.write(
-    await options.describe({ config, url, adminUrl, datasets, refused }, modules.signal),
+  tasks.run((signal) => logProgress(logged, { ...dependencies, log, signal }));
+  dependencies.onReload(() => reloadService({ service, config, reread: options.reread }, log));
+  dependencies.out.write(
+    await options.describe({ config, url, adminUrl, datasets, refused }, dependencies.signal),
   );
   onDescribed();
   tasks.run((signal) => service.warmUp(signal));
-  await tasks.untilFailed(modules.signal);
+  await tasks.untilFailed(dependencies.signal);
   log.info('stopping');
 }
 
@@ -199,7 +209,7 @@ async function openAll(
   planned: readonly PlannedDataset[],
   parts: Running & { readonly tasks: Tasks },
 ): Promise<Pick<RunningService, 'datasets' | 'refused'>> {
-  const { modules, log, closers, locks } = parts;
+  const { dependencies, log, closers, locks } = parts;
   const opened: RunningDataset[] = [];
   const refused: RefusedDataset[] = [];
   const threads = service.waitForThreads();
@@ -230,7 +240,7 @@ async function openAll(
         reader: dataset,
         isFed: isFed(one),
         ingest: () => running.ingest(),
-        ledgerUnixMs: () => running.ledgerUnixMs?.() ?? modules.clock.unixMs(),
+        ledgerUnixMs: () => running.ledgerUnixMs?.() ?? dependencies.clock.unixMs(),
       });
     } catch (error) {
       if (!isCodedError(error)) throw error;
@@ -248,10 +258,17 @@ async function openAll(
 async function openOne(
   planned: PlannedDataset,
   service: Service,
-  { options, modules, log, closers, tasks, lock }: Running & { tasks: Tasks; lock: WriterLock },
+  {
+    options,
+    dependencies,
+    log,
+    closers,
+    tasks,
+    lock,
+  }: Running & { tasks: Tasks; lock: WriterLock },
 ): Promise<OpenedDataset> {
   const { config } = options.loaded;
-  const { clock } = modules;
+  const { clock } = dependencies;
   const { observeSync, observeMerge } = service.timings;
   const fs = meterSyncs(nodeFs, clock, observeSync);
   const timed = { observeMerge: observeMerge(planned.names.name) };

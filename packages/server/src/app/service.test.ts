@@ -10,7 +10,7 @@ import { Service, type ServiceOptions } from './service.ts';
 
 const { config } = loadConfig({ overrides: { listen: { port: 0 } } }, {});
 const options: ServiceOptions = { config, keys: null, version: '0.0.0-test' };
-const modules = { clock: systemClock, log: pino({ level: 'silent' }) };
+const dependencies = { clock: systemClock, log: pino({ level: 'silent' }) };
 
 let service: Service | undefined;
 afterEach(async () => {
@@ -22,14 +22,14 @@ afterEach(async () => {
 const names = { name: 'ledger-test', aliases: ['other'], dialects: ['ledger'] as const };
 
 async function start(dataset: MemoryDataset): Promise<Service> {
-  service = await Service.start(options, modules);
+  service = await Service.start(options, dependencies);
   service.expect(names);
   service.open('ledger-test', { reader: dataset, isFed: true, ingest: () => null });
   return service;
 }
 
 test('default: a dataset that is not open yet gets 503 under every name, and one that cannot be opened keeps getting it', async () => {
-  service = await Service.start(options, modules);
+  service = await Service.start(options, dependencies);
   service.expect(names);
   const { port, adminPort } = service;
   const codeOf = async (path: string, init?: RequestInit) => {
@@ -78,7 +78,7 @@ test('default: the service is ready when every dataset has a block, and reports 
 test('behavior: I-92 readiness does not wait for a dataset without sources, and only briefly for failing sources', async () => {
   let nowMs = 0;
   const clock = { ...systemClock, nowMs: () => nowMs };
-  const running = await Service.start(options, { ...modules, clock });
+  const running = await Service.start(options, { ...dependencies, clock });
   service = running;
   const readers = ['good', 'unfed', 'down'].map((name) => new MemoryDataset({ name }));
   const open = (name: string) => {
@@ -121,7 +121,7 @@ test('limit: datasets wait for the threads, but not longer than five seconds', a
     startThreads = resolve;
   });
   vi.spyOn(EnginePool.prototype, 'started', 'get').mockReturnValue(started);
-  const running = await Service.start(options, { ...modules, clock });
+  const running = await Service.start(options, { ...dependencies, clock });
   const ends: string[] = [];
   const waiting = running.waitForThreads().then(() => ends.push('limit'));
   await setImmediate();
@@ -144,7 +144,7 @@ test('behavior: many datasets cause no warning of a listener leak', async () => 
   const note = ({ message }: Error) => warnings.push(message);
   process.on('warning', note);
   try {
-    const running = await Service.start(options, modules);
+    const running = await Service.start(options, dependencies);
     service = running;
     for (let i = 0; i < 12; i++) {
       const name = `ledger-${i}`;
@@ -195,7 +195,7 @@ test('behavior: I-92 a dataset that cannot be read does not affect others', asyn
   ];
   for (const dataset of [well, ill]) dataset.extend([0, 1, 2, 3]);
   ill.fault = new CodedError('storage-failed');
-  const running = await Service.start(options, modules);
+  const running = await Service.start(options, dependencies);
   service = running;
   for (const reader of [well, ill]) {
     const { name } = reader.description;
@@ -219,9 +219,10 @@ test('error: listen-failed names the address, and nothing stays open', async () 
   const first = await start(new MemoryDataset());
   const { port } = first;
   const listen = { ...config.listen, port };
-  const refusal = await Service.start({ ...options, config: { ...config, listen } }, modules).catch(
-    (error: unknown) => error,
-  );
+  const refusal = await Service.start(
+    { ...options, config: { ...config, listen } },
+    dependencies,
+  ).catch((error: unknown) => error);
   expect(isCodedError(refusal, 'listen-failed')).toBe(true);
   expect(String(refusal)).toContain(String(port));
 });
@@ -240,7 +241,7 @@ test('behavior: L-15 during the grace period of a shutdown the service is not re
   };
   const graceful = await Service.start(
     { ...options, config: { ...config, limits } },
-    { ...modules, clock },
+    { ...dependencies, clock },
   );
   const closed = graceful.close();
   const ready = await fetch(`http://127.0.0.1:${graceful.adminPort}/ready`);

@@ -58,7 +58,7 @@ export interface ServiceDataset {
   readonly ledgerUnixMs?: (() => number) | undefined;
 }
 
-export interface ServiceModules {
+export interface ServiceDependencies {
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -88,7 +88,7 @@ interface OpenDataset {
 export class Service {
   /** Receives durations that the write side measures. */
   readonly timings: TimingMetrics;
-  readonly #modules: ServiceModules;
+  readonly #dependencies: ServiceDependencies;
   /** The worker threads that answer the queries of all datasets. */
   readonly #pool: EnginePool;
   readonly #answers: AnswerCache;
@@ -107,13 +107,13 @@ export class Service {
   port = 0;
   adminPort = 0;
 
-  private constructor(options: ServiceOptions, modules: ServiceModules) {
+  private constructor(options: ServiceOptions, dependencies: ServiceDependencies) {
     const { config, keys, version } = options;
     const metrics = new Metrics();
     this.timings = addTimingMetrics(metrics);
     // The streams of every dataset listen to the signal, which is not a leak.
     setMaxListeners(0, this.#stop.signal);
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.#isWriter = config.role === 'write';
     const { cacheBytesMax } = config.engine;
     const answerBytesMax = Math.floor(cacheBytesMax * answerCacheShare);
@@ -140,7 +140,7 @@ export class Service {
         version,
       },
       {
-        ...modules,
+        ...dependencies,
         datasets: this.#directory,
         keys: () => this.#keys,
         metrics,
@@ -158,9 +158,9 @@ export class Service {
   }
 
   /** Listens on both addresses, or on neither if one fails. */
-  static async start(options: ServiceOptions, modules: ServiceModules): Promise<Service> {
+  static async start(options: ServiceOptions, dependencies: ServiceDependencies): Promise<Service> {
     const { listen, admin } = options.config;
-    const service = new Service(options, modules);
+    const service = new Service(options, dependencies);
     try {
       service.port = await service.#public.listen(listen.host, listen.port);
       service.adminPort = await service.#admin.listen(admin.host, adminPort(options.config));
@@ -178,7 +178,7 @@ export class Service {
 
   /** Resolves when the threads have started, so that queries are evaluated at once, or after `threadStartMsMax`. */
   async waitForThreads(): Promise<void> {
-    await settleWithin([this.#pool.started], threadStartMsMax, this.#modules.clock);
+    await settleWithin([this.#pool.started], threadStartMsMax, this.#dependencies.clock);
   }
 
   /** Serves a dataset that was announced. */
@@ -186,7 +186,7 @@ export class Service {
     const entry = this.#entryOf(name);
     const { dialects } = entry.names;
     const served = serveDataset(dataset, dialects, {
-      ...this.#modules,
+      ...this.#dependencies,
       pool: this.#pool,
       answers: this.#answers,
       limits: this.#limits.stream,
@@ -196,14 +196,14 @@ export class Service {
     const { ledgerUnixMs } = served;
     const observe = this.timings.observeVisibleLag(name);
     this.#running.push(watchVisibleLag(reader, { ledgerUnixMs, observe }, this.#stop.signal));
-    this.#open.push({ reader, isFed, openedMs: this.#modules.clock.nowMs() });
+    this.#open.push({ reader, isFed, openedMs: this.#dependencies.clock.nowMs() });
     entry.become(served);
   }
 
   /** Runs some queries over stored blocks, so that the code of queries is compiled before the first client asks. */
   async warmUp(signal: AbortSignal): Promise<void> {
     if (this.#isWriter) return;
-    const { clock } = this.#modules;
+    const { clock } = this.#dependencies;
     await warmUp(this.#directory.all, { clock, signal, pool: this.#pool });
   }
 
@@ -236,7 +236,7 @@ export class Service {
   /** Returns whether readiness still waits for the first block of the dataset. The wait is short if other datasets can be served (I-92). */
   #isStarting(dataset: OpenDataset): boolean {
     if (!dataset.isFed || !isEmpty(dataset)) return false;
-    const elapsedMs = this.#modules.clock.nowMs() - dataset.openedMs;
+    const elapsedMs = this.#dependencies.clock.nowMs() - dataset.openedMs;
     return elapsedMs < startingMsMax || this.#open.every(isEmpty);
   }
 
@@ -249,7 +249,7 @@ export class Service {
   /** Readiness ends immediately. After the grace period every response ends after a whole line. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#modules.clock.sleep(this.#limits.http.closeGraceMs);
+    await this.#dependencies.clock.sleep(this.#limits.http.closeGraceMs);
     await this.#public.close();
     this.#stop.abort();
     await Promise.all(this.#running);
@@ -279,7 +279,7 @@ function isEmpty({ reader }: OpenDataset): boolean {
   return reader.snapshot().head === null;
 }
 
-interface ServeDatasetModules extends ServiceModules {
+interface ServeDatasetDependencies extends ServiceDependencies {
   readonly pool: EnginePool;
   readonly answers: AnswerCache;
   readonly limits: StreamLimits;
@@ -288,7 +288,7 @@ interface ServeDatasetModules extends ServiceModules {
 function serveDataset(
   { reader, ingest, ledgerUnixMs }: ServiceDataset,
   dialects: readonly Dialect[],
-  { clock, log, pool, answers, limits }: ServeDatasetModules,
+  { clock, log, pool, answers, limits }: ServeDatasetDependencies,
 ): ServedDataset {
   const { name } = reader.description;
   const segments = new DatasetSegments({ dataset: reader, pool });

@@ -32,10 +32,10 @@ beforeEach(async () => {
   rmSync(join(folder, 'files-read.json'), { force: true });
   fs = new SimFs();
   waits = [];
-  const modules = { fs, clock: systemClock, isLockHeld: () => true };
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true };
   const content = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
-  await createDataset('data/mine', { name: 'mine', votes: 'drop', ...content }, modules);
-  dataset = await Dataset.open({ folder: 'data/mine', realTime: true }, modules);
+  await createDataset('data/mine', { name: 'mine', votes: 'drop', ...content }, dependencies);
+  dataset = await Dataset.open({ folder: 'data/mine', realTime: true }, dependencies);
 });
 afterEach(() => dataset.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,9 +53,9 @@ async function take(events: { onFirst?: () => void; onWait?: (count: number) => 
       events.onWait?.(waits.length);
     },
   };
-  const modules = { clock, log: pino({}, { write: onLine }) };
+  const dependencies = { clock, log: pino({}, { write: onLine }) };
   const options = { folder, paths, hasOtherSources: true };
-  await takeFiles(dataset, options, modules, new AbortController().signal);
+  await takeFiles(dataset, options, dependencies, new AbortController().signal);
 }
 
 test.each([

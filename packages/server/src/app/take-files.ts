@@ -18,7 +18,7 @@ export interface TakeFilesOptions {
   readonly hasOtherSources: boolean;
 }
 
-export interface TakeFilesModules {
+export interface TakeFilesDependencies {
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -36,12 +36,12 @@ const alarm = 'files-unread';
 export async function takeFiles(
   dataset: Dataset,
   options: TakeFilesOptions,
-  modules: TakeFilesModules,
+  dependencies: TakeFilesDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   for (let retryMs = retryMsMin; !signal.aborted; retryMs = Math.min(retryMs * 2, retryMsMax)) {
     try {
-      await takeOnce(dataset, options, modules, signal);
+      await takeOnce(dataset, options, dependencies, signal);
       dataset.alarms.clear(alarm);
       return;
     } catch (error) {
@@ -50,7 +50,7 @@ export async function takeFiles(
       dataset.alarms.raise(alarm, error);
       const isTransient = isTransientFailure(error);
       if (!isTransient && options.hasOtherSources && dataset.snapshot().head !== null) return;
-      await modules.clock.sleep(isTransient ? retryMs : retryMsMax, signal);
+      await dependencies.clock.sleep(isTransient ? retryMs : retryMsMax, signal);
       if (error.code === 'dataset-write-failed') await reopen(dataset);
     }
   }
@@ -90,7 +90,7 @@ async function reopen(dataset: Dataset): Promise<void> {
 async function takeOnce(
   dataset: Dataset,
   { folder, paths }: TakeFilesOptions,
-  { clock, log }: TakeFilesModules,
+  { clock, log }: TakeFilesDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   const read = await loadFilesRead(folder, nodeFs);

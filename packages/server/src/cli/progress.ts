@@ -25,16 +25,16 @@ export class Progress {
      * Without a total only the finished amount is shown, unless `share` returns the finished share from 0 to 1 by another measure.
      */
     options: { total?: number; share?: () => number | undefined; unit: string },
-    modules: { err: NodeJS.WritableStream; clock: Clock },
+    dependencies: { err: NodeJS.WritableStream; clock: Clock },
   ) {
     this.#total = options.total;
     this.#share = options.share;
     this.#unit = options.unit;
-    this.#err = modules.err;
-    this.#clock = modules.clock;
-    this.#startMs = modules.clock.nowMs();
+    this.#err = dependencies.err;
+    this.#clock = dependencies.clock;
+    this.#startMs = dependencies.clock.nowMs();
     this.#shownMs = this.#startMs;
-    this.#isTerminal = isTerminal(modules.err);
+    this.#isTerminal = isTerminal(dependencies.err);
   }
 
   /** Whether any progress was shown. */

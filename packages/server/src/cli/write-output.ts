@@ -51,12 +51,12 @@ function describeKind(stats: Stats): string {
 export async function writeOutput(
   options: OutputOptions,
   pieces: Iterable<Uint8Array>,
-  modules: { out: NodeJS.WritableStream; signal: AbortSignal },
+  dependencies: { out: NodeJS.WritableStream; signal: AbortSignal },
 ): Promise<void> {
   const place = await checkOutput(options);
   const { path } = options;
-  const { signal } = modules;
-  if (path === '-') return writeToStream(pieces, modules);
+  const { signal } = dependencies;
+  if (path === '-') return writeToStream(pieces, dependencies);
   const temporary = `${place}.${process.pid}.tmp`;
   try {
     await pump(pieces, createWriteStream(temporary), { zipped: path.endsWith('.gz'), signal });

@@ -14,18 +14,18 @@ import type { ObjectCache } from '../object-store/object-cache.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
 import { readSegmentHeaders } from '../segment/read/open-segment.ts';
 
-export interface BucketSegmentsModules {
+export interface BucketSegmentsDependencies {
   readonly store: ObjectStore;
   readonly cache: ObjectCache;
 }
 
 export class BucketSegments implements SegmentFiles {
   readonly #folder: string;
-  readonly #modules: BucketSegmentsModules;
+  readonly #dependencies: BucketSegmentsDependencies;
 
-  constructor(dataset: string, modules: BucketSegmentsModules) {
+  constructor(dataset: string, dependencies: BucketSegmentsDependencies) {
     this.#folder = `${dataset}/segments`;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   path(segment: SealedSegment): string {
@@ -43,7 +43,7 @@ export class BucketSegments implements SegmentFiles {
 
   /** Reads a whole segment from the store and verifies it by the checksum in its name. */
   async read(segment: SealedSegment): Promise<Uint8Array> {
-    const bytes = await this.#modules.store.get(this.keyOf(segment));
+    const bytes = await this.#dependencies.store.get(this.keyOf(segment));
     const isSame = bytes.length === segment.byteLength && crc32(bytes) === checksumOf(segment);
     if (!isSame) throw new CodedError('segment-damaged', { segment: segment.id });
     return bytes;
@@ -70,7 +70,7 @@ export class BucketSegments implements SegmentFiles {
   }
 
   async upload(segment: SealedSegment, bytes: Uint8Array): Promise<void> {
-    const { store } = this.#modules;
+    const { store } = this.#dependencies;
     await store.put(this.keyOf(segment), bytes);
     const stored = await store.head(this.keyOf(segment));
     if (stored?.byteLength === bytes.length) return;
@@ -81,8 +81,8 @@ export class BucketSegments implements SegmentFiles {
   settle(): void {}
 
   async collect(needed: ReadonlySet<string>): Promise<void> {
-    for (const name of this.#modules.cache.names()) {
-      if (!needed.has(name)) this.#modules.cache.remove(name);
+    for (const name of this.#dependencies.cache.names()) {
+      if (!needed.has(name)) this.#dependencies.cache.remove(name);
     }
   }
 
@@ -103,7 +103,7 @@ export class BucketSegments implements SegmentFiles {
   }
 
   #cached(segment: SealedSegment): CachedObject {
-    return this.#modules.cache.use(segment.id, this.keyOf(segment), segment.byteLength);
+    return this.#dependencies.cache.use(segment.id, this.keyOf(segment), segment.byteLength);
   }
 }
 

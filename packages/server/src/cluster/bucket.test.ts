@@ -32,18 +32,18 @@ afterEach(() => rmSync(cacheFolder, { recursive: true }));
 async function open(fs: SimFs, writer = 'first') {
   const owned = await claimFolder(folder, bucket, { fs, newWriter: () => writer });
   const damage = new DamageWatch(bucket.segments);
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   if (!(await datasetExists(folder, fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
     await createDataset(
       folder,
       { name: datasetName, aliases: [], votes: 'drop', ...rest },
-      modules,
+      dependencies,
     );
   }
   const dataset = await Dataset.open(
     { folder, realTime: true, limits: { sealBlockCount: 4 } },
-    { ...modules, segments: bucket.segments, onDamage: (one) => damage.report(one) },
+    { ...dependencies, segments: bucket.segments, onDamage: (one) => damage.report(one) },
   );
   const keeper = new ManifestKeeper(owned, { dataset, log: bucket.log, clock: systemClock });
   return { dataset, keeper, damage, owned };

@@ -35,7 +35,7 @@ export interface CollectSummary {
   readonly objects: number;
 }
 
-export interface CollectModules {
+export interface CollectDependencies {
   readonly store: ObjectStore;
   readonly log: ManifestLog;
   readonly clock: Clock;
@@ -45,10 +45,10 @@ export interface CollectModules {
 
 export async function collectBucket(
   dataset: string,
-  modules: CollectModules,
+  dependencies: CollectDependencies,
   limits: CollectLimits = COLLECT_LIMITS,
 ): Promise<CollectSummary> {
-  const { store, log, clock, nowUnixMs } = modules;
+  const { store, log, clock, nowUnixMs } = dependencies;
   const deadlineMs = clock.nowMs() + limits.collectMsMax;
   const leases = await readLeases(dataset, { store, nowUnixMs });
   const sinceMs = Math.min(

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { FeedPosition } from './bucket-manifest.ts';
 import type { Feed } from './feed.ts';
 
-export interface FeedTrimmerModules {
+export interface FeedTrimmerDependencies {
   readonly feed: Feed;
   readonly clock: Clock;
   readonly log: Logger;
@@ -20,14 +20,14 @@ const trimEveryMs = 1_000;
 
 /** Removes messages from a feed that no recent manifest needs. */
 export class FeedTrimmer {
-  readonly #modules: FeedTrimmerModules;
+  readonly #dependencies: FeedTrimmerDependencies;
   /** The first message that each of the newest manifests needs, oldest first. */
   #needed: number[] = [];
   /** Messages below this sequence were removed. */
   #removedBelow = 0;
 
-  constructor(modules: FeedTrimmerModules) {
-    this.#modules = modules;
+  constructor(dependencies: FeedTrimmerDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Records the position of a new manifest. */
@@ -40,13 +40,13 @@ export class FeedTrimmer {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.trim();
-      await this.#modules.clock.sleep(trimEveryMs, signal);
+      await this.#dependencies.clock.sleep(trimEveryMs, signal);
     }
   }
 
   /** Removes the messages that are not needed now. A failure is logged. */
   async trim(): Promise<void> {
-    const { feed, log } = this.#modules;
+    const { feed, log } = this.#dependencies;
     // When the feed is nearly full, storing new blocks is more important than serving readers that lag behind.
     const first = this.#needed.at(feed.isNearlyFull ? -1 : -keptCount - 1);
     if (first === undefined || first <= this.#removedBelow) return;

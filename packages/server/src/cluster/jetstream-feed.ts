@@ -209,8 +209,8 @@ export class JetStreamFeed implements Feed {
       const subject = `$JS.API.STREAM.LEADER.STEPDOWN.KV_${leaseBucket}`;
       await this.#connection.request(subject, '', { timeout: requestMsMax });
     };
-    const modules = { kv, clock: this.#clock, changeLeader };
-    const lease = await KvLease.acquire(options, modules, signal);
+    const dependencies = { kv, clock: this.#clock, changeLeader };
+    const lease = await KvLease.acquire(options, dependencies, signal);
     if (lease !== undefined) await this.#applyLimits();
     return lease;
   }

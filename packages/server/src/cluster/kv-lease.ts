@@ -10,7 +10,7 @@ export interface KvLeaseOptions {
   readonly leaseMs: number;
 }
 
-export interface KvLeaseModules {
+export interface KvLeaseDependencies {
   readonly kv: KV;
   readonly clock: Clock;
   /** Asks the servers to elect another leader of the key's stream. */
@@ -29,7 +29,7 @@ const silentLeases = 3;
 /** A key that its holder renews. The server removes the key when it is not renewed. */
 export class KvLease implements Lease {
   readonly #options: KvLeaseOptions;
-  readonly #modules: KvLeaseModules;
+  readonly #dependencies: KvLeaseDependencies;
   readonly #lost = new AbortController();
   readonly #renewing: Promise<void>;
   #revision: number;
@@ -37,12 +37,12 @@ export class KvLease implements Lease {
 
   private constructor(
     options: KvLeaseOptions,
-    modules: KvLeaseModules,
+    dependencies: KvLeaseDependencies,
     revision: number,
     nowMs: number,
   ) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.#revision = revision;
     this.#renewedMs = nowMs;
     this.#renewing = this.#renew();
@@ -50,11 +50,11 @@ export class KvLease implements Lease {
 
   static async acquire(
     options: KvLeaseOptions,
-    modules: KvLeaseModules,
+    dependencies: KvLeaseDependencies,
     signal: AbortSignal,
   ): Promise<KvLease | undefined> {
     const { key, holder, leaseMs } = options;
-    const { kv, clock } = modules;
+    const { kv, clock } = dependencies;
     const watch = new KeyWatch(leaseMs);
     while (!signal.aborted) {
       try {
@@ -63,12 +63,12 @@ export class KvLease implements Lease {
         if (revision !== undefined) {
           const taking = revision === 0 ? kv.create(key, holder) : kv.update(key, holder, revision);
           watch.noteWrite(taking, clock);
-          return new KvLease(options, modules, await taking, startMs);
+          return new KvLease(options, dependencies, await taking, startMs);
         }
       } catch {
         // The server does not respond, or another process was faster. Both cases are retried.
       }
-      if (watch.isSilent(clock.nowMs())) await modules.changeLeader().catch(() => undefined);
+      if (watch.isSilent(clock.nowMs())) await dependencies.changeLeader().catch(() => undefined);
       await clock.sleep(leaseMs / stepsPerLease, signal);
     }
     return undefined;
@@ -82,12 +82,12 @@ export class KvLease implements Lease {
     this.#lost.abort();
     await this.#renewing;
     const { key } = this.#options;
-    await this.#modules.kv.delete(key, { previousSeq: this.#revision }).catch(() => undefined);
+    await this.#dependencies.kv.delete(key, { previousSeq: this.#revision }).catch(() => undefined);
   }
 
   async #renew(): Promise<void> {
     const { key, holder, leaseMs } = this.#options;
-    const { kv, clock } = this.#modules;
+    const { kv, clock } = this.#dependencies;
     const deadlineMs = () => this.#renewedMs + leaseMs * (1 - safetyShare);
     while (!this.signal.aborted) {
       await clock.sleep(leaseMs / stepsPerLease, this.signal);
@@ -107,7 +107,7 @@ export class KvLease implements Lease {
   async #isOurs(): Promise<boolean> {
     const { key, holder } = this.#options;
     try {
-      const entry = await this.#modules.kv.get(key);
+      const entry = await this.#dependencies.kv.get(key);
       if (entry === null || entry.string() !== holder) return false;
       this.#revision = entry.revision;
       return true;

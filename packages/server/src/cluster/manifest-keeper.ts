@@ -12,7 +12,7 @@ export interface ManifestKeeperOptions {
   readonly number: number;
 }
 
-export interface ManifestKeeperModules {
+export interface ManifestKeeperDependencies {
   readonly dataset: Dataset;
   readonly log: ManifestLog;
   readonly clock: Clock;
@@ -26,15 +26,15 @@ export interface ManifestKeeperModules {
 const retryMs = 2_000;
 
 export class ManifestKeeper {
-  readonly #modules: ManifestKeeperModules;
+  readonly #dependencies: ManifestKeeperDependencies;
   readonly #writer: string;
   #number: number;
   #written: ChainSnapshot | undefined;
 
-  constructor(options: ManifestKeeperOptions, modules: ManifestKeeperModules) {
+  constructor(options: ManifestKeeperOptions, dependencies: ManifestKeeperDependencies) {
     this.#writer = options.writer;
     this.#number = options.number;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   get number(): number {
@@ -43,7 +43,7 @@ export class ManifestKeeper {
 
   /** Runs until the signal aborts. Throws `store-fenced` if another writer has advanced the manifest. */
   async run(signal: AbortSignal): Promise<void> {
-    const { dataset, clock } = this.#modules;
+    const { dataset, clock } = this.#dependencies;
     let version = -1;
     while (!signal.aborted) {
       const snapshot = await dataset.changed(version, signal);
@@ -63,7 +63,7 @@ export class ManifestKeeper {
 
   /** Creates a manifest of the current state, if its segments differ from those of the last one. */
   async advance(): Promise<void> {
-    const { dataset, log, position, onAdvanced } = this.#modules;
+    const { dataset, log, position, onAdvanced } = this.#dependencies;
     const snapshot = dataset.snapshot();
     if (this.#written !== undefined && isSame(this.#written, snapshot)) return;
     if (snapshot.start === null) return;

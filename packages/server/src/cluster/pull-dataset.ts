@@ -7,7 +7,7 @@ import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../
 import type { Bucket } from './bucket.ts';
 import { sealedPart } from './bucket-manifest.ts';
 import { checksumOf } from './bucket-segments.ts';
-import type { TransferModules } from './push-dataset.ts';
+import type { TransferDependencies } from './push-dataset.ts';
 
 /** No dataset name has this suffix, so an incomplete folder is never mistaken for a dataset. */
 const partialSuffix = '.pulled';
@@ -16,7 +16,7 @@ const partialSuffix = '.pulled';
 export async function pullDataset(
   folder: string,
   bucket: Bucket,
-  { fs, onPart, signal }: Pick<TransferModules, 'fs' | 'onPart' | 'signal'>,
+  { fs, onPart, signal }: Pick<TransferDependencies, 'fs' | 'onPart' | 'signal'>,
 ): Promise<{ readonly segments: number }> {
   if (await datasetExists(folder, fs)) throw new CodedError('dataset-exists', { folder });
   const latest = (await bucket.log.readLatest())?.manifest;

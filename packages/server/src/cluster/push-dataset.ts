@@ -10,7 +10,7 @@ import type { Bucket } from './bucket.ts';
 import { sealedPart } from './bucket-manifest.ts';
 import { readFolderOwner, writeFolderOwner } from './folder-owner.ts';
 
-export interface TransferModules {
+export interface TransferDependencies {
   readonly fs: Fs;
   readonly merge: (segments: SegmentSequence) => Promise<BuiltSegment>;
   readonly newWriter: () => string;
@@ -33,9 +33,9 @@ export interface PushSummary {
 export async function pushDataset(
   folder: string,
   bucket: Bucket,
-  modules: TransferModules,
+  dependencies: TransferDependencies,
 ): Promise<PushSummary> {
-  const { fs, signal } = modules;
+  const { fs, signal } = dependencies;
   const latest = await bucket.log.readLatest();
   const owner = await readFolderOwner(folder, fs);
   if (latest !== undefined && latest.manifest.writer !== owner?.writer) {
@@ -51,11 +51,11 @@ export async function pushDataset(
       const bytes = await readWholeFile(fs, `${folder}/segments/${segment.id}`);
       await bucket.segments.upload(segment, bytes);
     }
-    modules.onPart(segment.blockCount, segment.byteLength);
+    dependencies.onPart(segment.blockCount, segment.byteLength);
   }
-  const last = await pushHot(stored, bucket, modules);
+  const last = await pushHot(stored, bucket, dependencies);
   const chain = last === undefined ? snapshot : withSegment(snapshot, last);
-  const writer = owner?.writer ?? modules.newWriter();
+  const writer = owner?.writer ?? dependencies.newWriter();
   const number = (latest?.number ?? 0) + 1;
   const { manifest: dataset } = stored;
   await writeFolderOwner(folder, { kind: 'folder', writer }, fs);
@@ -68,7 +68,7 @@ export async function pushDataset(
 async function pushHot(
   { snapshot, readHotBlock }: StoredDataset,
   bucket: Bucket,
-  { merge, onPart }: TransferModules,
+  { merge, onPart }: TransferDependencies,
 ): Promise<SealedSegment | undefined> {
   const finalized = snapshot.finalized?.number ?? -1;
   const blocks = snapshot.hot.filter(({ header }) => header.number <= finalized);

@@ -19,9 +19,9 @@ async function collect(messages: AsyncIterable<{ sequence: number }>): Promise<n
 
 test('default: the messages of a range are read, and later ones are not waited for', async () => {
   const feed = await fill(5);
-  const modules = { feed, clock: new ManualClock() };
-  expect(await collect(readKnown({ first: 2, last: 4 }, modules, never))).toEqual([2, 3, 4]);
-  expect(await collect(readKnown({ first: 6, last: 5 }, modules, never))).toEqual([]);
+  const dependencies = { feed, clock: new ManualClock() };
+  expect(await collect(readKnown({ first: 2, last: 4 }, dependencies, never))).toEqual([2, 3, 4]);
+  expect(await collect(readKnown({ first: 6, last: 5 }, dependencies, never))).toEqual([]);
 });
 
 test('error: feed-unreachable: reading ends when the feed has messages but delivers none', async () => {

@@ -45,7 +45,7 @@ function parseAge(text: string): number {
 /** Renews the lease of a reader until the signal aborts, then removes it. */
 export async function keepLease(
   { dataset, reader }: { readonly dataset: string; readonly reader: string },
-  modules: {
+  dependencies: {
     readonly store: ObjectStore;
     readonly clock: Clock;
     /** Returns how long the oldest state in use has been in use. */
@@ -53,7 +53,7 @@ export async function keepLease(
   },
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, clock, oldestAgeMs } = modules;
+  const { store, clock, oldestAgeMs } = dependencies;
   const key = `${dataset}/leases/${reader}`;
   const renew = async () => {
     const text = JSON.stringify({ ageMs: oldestAgeMs() });

@@ -27,7 +27,7 @@ import {
 import { linkedController } from './linked-controller.ts';
 import { readKnown } from './read-known.ts';
 
-export interface ReplicaModules {
+export interface ReplicaDependencies {
   readonly dataset: string;
   readonly feed: Feed;
   readonly store: ObjectStore;
@@ -47,7 +47,7 @@ const placeCountMax = 20_000;
 const versionCountMax = 100;
 
 export class Replica {
-  readonly #modules: ReplicaModules;
+  readonly #dependencies: ReplicaDependencies;
   /** The message with the bytes of each hot block, and the index in the message, by hash. */
   readonly #places = new Map<string, readonly [sequence: number, place: number]>();
   /** The sequence of the feed at each version of the state, for the latest versions. */
@@ -64,11 +64,11 @@ export class Replica {
   /** The last time at which this copy had everything that the feed had. */
   #currentMs: number;
 
-  constructor(modules: ReplicaModules, manifest: BucketManifest | undefined) {
-    this.#modules = modules;
+  constructor(dependencies: ReplicaDependencies, manifest: BucketManifest | undefined) {
+    this.#dependencies = dependencies;
     this.#applied = manifest?.feed?.sequence ?? 0;
     this.#epoch = manifest?.feed?.epoch ?? 0;
-    this.#currentMs = modules.clock.nowMs();
+    this.#currentMs = dependencies.clock.nowMs();
   }
 
   /** The sequence of the last message whose commits are part of the visible state. */
@@ -83,7 +83,7 @@ export class Replica {
 
   /** The longest time, in milliseconds, that this copy may have been behind the feed. */
   get behindMs(): number {
-    return this.#isLeading ? 0 : this.#modules.clock.nowMs() - this.#currentMs;
+    return this.#isLeading ? 0 : this.#dependencies.clock.nowMs() - this.#currentMs;
   }
 
   attach(dataset: Dataset): void {
@@ -94,7 +94,7 @@ export class Replica {
   readonly publish: PublishCommits = async (commits, payloads) => {
     if (this.#isApplying) return;
     if (!this.#isLeading) throw new CodedError('feed-fenced');
-    const { feed } = this.#modules;
+    const { feed } = this.#dependencies;
     // If the local journal failed after the last message, `applied` is below the sequence of the feed, and the feed refuses the next
     // message.
     const { applied } = this;
@@ -119,7 +119,7 @@ export class Replica {
 
   /** Stops a leader from adding blocks while the feed is nearly full. Sealing continues, so that messages can be removed. */
   readonly checkGrowth = (): void => {
-    if (!this.#isLeading || !this.#modules.feed.isNearlyFull) return;
+    if (!this.#isLeading || !this.#dependencies.feed.isNearlyFull) return;
     const error = new CodedError('feed-full');
     this.#attached.alarms.raise('feed-full', error);
     throw error;
@@ -166,7 +166,7 @@ export class Replica {
     const found = new Map<number, readonly NewBlock[]>();
     const range = { first: Math.min(...wanted.keys()), last: Math.max(...wanted.keys()) };
     const { signal } = new AbortController();
-    for await (const { sequence, bytes } of readKnown(range, this.#modules, signal)) {
+    for await (const { sequence, bytes } of readKnown(range, this.#dependencies, signal)) {
       const places = wanted.get(sequence);
       if (places !== undefined) {
         // Other blocks of the message may already be sealed and their objects removed.
@@ -179,7 +179,7 @@ export class Replica {
 
   /** Applies the messages of other writers until the signal aborts. Throws `feed-gap` if the feed no longer has a missing message. */
   async follow(signal: AbortSignal): Promise<void> {
-    const { feed, clock } = this.#modules;
+    const { feed, clock } = this.#dependencies;
     while (!signal.aborted) {
       const reading = linkedController(signal);
       const watching = this.#watch(reading);
@@ -203,7 +203,7 @@ export class Replica {
    * progress.
    */
   async #watch(reading: AbortController): Promise<void> {
-    const { clock } = this.#modules;
+    const { clock } = this.#dependencies;
     let [seen, stalledCount] = [this.applied, 0];
     while (!reading.signal.aborted) {
       await clock.sleep(watchEveryMs, reading.signal);
@@ -220,7 +220,7 @@ export class Replica {
 
   /** Returns the last sequence of the feed; undefined, with an alarm, if the feed does not respond. */
   async #askFeed(): Promise<number | undefined> {
-    const { feed, clock } = this.#modules;
+    const { feed, clock } = this.#dependencies;
     const { alarms } = this.#attached;
     try {
       const askedMs = clock.nowMs();
@@ -237,11 +237,11 @@ export class Replica {
 
   /** Applies everything that the feed has now. Throws if the local disk is full or fails. */
   async catchUp(signal: AbortSignal): Promise<void> {
-    const { feed, clock } = this.#modules;
+    const { feed, clock } = this.#dependencies;
     const askedMs = clock.nowMs();
     const last = await feed.readLastSequence();
     const missing = { first: this.applied + 1, last };
-    for await (const message of readKnown(missing, this.#modules, signal)) {
+    for await (const message of readKnown(missing, this.#dependencies, signal)) {
       await this.#apply(message, impatient);
     }
     if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, askedMs);
@@ -252,7 +252,7 @@ export class Replica {
    * refuses every earlier leader, including one that was paused before it could publish. `onFenced` is called when leading ends.
    */
   async lead(onFenced: () => void): Promise<void> {
-    const { feed } = this.#modules;
+    const { feed } = this.#dependencies;
     const options = { bytesMax: feed.messageBytesMax, store: this.#storeBlock };
     const { bytes } = await encodeMessage([], [], options);
     this.#applied = await feed.publish(bytes, this.applied);
@@ -277,7 +277,7 @@ export class Replica {
    * determined in time. A request gets a conflict only if the result is true.
    */
   async confirm(): Promise<boolean> {
-    const { feed, clock } = this.#modules;
+    const { feed, clock } = this.#dependencies;
     const deadlineMs = clock.nowMs() + confirmMsMax;
     try {
       const last = await feed.readLastSequence();
@@ -333,7 +333,10 @@ export class Replica {
   async #commit(changes: readonly NewChange[], patience: Patience): Promise<void> {
     this.#isApplying = true;
     try {
-      await commitPatiently(this.#attached, changes, { ...patience, clock: this.#modules.clock });
+      await commitPatiently(this.#attached, changes, {
+        ...patience,
+        clock: this.#dependencies.clock,
+      });
     } catch (error) {
       // The feed has only changes that its writer could apply. A copy that cannot apply them must be recreated.
       const isChainFault = isCodedError(error) && error.code.startsWith('chain-');
@@ -367,12 +370,12 @@ export class Replica {
   }
 
   readonly #storeBlock: StoreBlock = async ({ number, hash }, bytes) => {
-    const key = `${this.#modules.dataset}/blocks/${number}-${hash}`;
-    await this.#modules.store.put(key, bytes);
+    const key = `${this.#dependencies.dataset}/blocks/${number}-${hash}`;
+    await this.#dependencies.store.put(key, bytes);
     return key;
   };
 
-  readonly #loadBlock: LoadBlock = (key) => this.#modules.store.get(key);
+  readonly #loadBlock: LoadBlock = (key) => this.#dependencies.store.get(key);
 }
 
 function asGap(cause: CodedError, wanted: number): CodedError {

@@ -13,8 +13,15 @@ function compete(
   feed: MemoryFeed,
   { stop, work }: { stop: AbortSignal; work: (turn: AbortSignal) => Promise<void> },
 ) {
-  const modules = { replica, feed, clock: systemClock, work, onTurn: () => {}, onFault: () => {} };
-  return takeTurns(name, modules, stop);
+  const dependencies = {
+    replica,
+    feed,
+    clock: systemClock,
+    work,
+    onTurn: () => {},
+    onFault: () => {},
+  };
+  return takeTurns(name, dependencies, stop);
 }
 
 const untilAborted = (signal: AbortSignal) =>

@@ -8,7 +8,7 @@ import type { Feed, Lease } from './feed.ts';
 import { linkedController } from './linked-controller.ts';
 import type { Replica } from './replica.ts';
 
-export interface TakeTurnsModules {
+export interface TakeTurnsDependencies {
   readonly replica: Replica;
   readonly feed: Feed;
   readonly clock: Clock;
@@ -25,14 +25,14 @@ const restMs = 2_000;
 /** Runs until the signal aborts. `holder` names this process among the writers. */
 export async function takeTurns(
   holder: string,
-  modules: TakeTurnsModules,
+  dependencies: TakeTurnsDependencies,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, onFault } = modules;
+  const { clock, onFault } = dependencies;
   while (!signal.aborted) {
     try {
-      const lease = await followUntilLeased(holder, modules, signal);
-      if (lease !== undefined) await lead(lease, modules, signal);
+      const lease = await followUntilLeased(holder, dependencies, signal);
+      if (lease !== undefined) await lead(lease, dependencies, signal);
     } catch (error) {
       // Without the missing messages the process cannot continue. A restart uses a newer manifest.
       if (!isCodedError(error) || error.code === 'feed-gap') throw error;
@@ -45,7 +45,7 @@ export async function takeTurns(
 /** Returns undefined if the signal aborted first. Throws, and holds no lease, if following fails. */
 async function followUntilLeased(
   holder: string,
-  { replica, feed }: TakeTurnsModules,
+  { replica, feed }: TakeTurnsDependencies,
   signal: AbortSignal,
 ): Promise<Lease | undefined> {
   const stop = linkedController(signal);
@@ -66,8 +66,12 @@ async function followUntilLeased(
   return acquiring;
 }
 
-async function lead(lease: Lease, modules: TakeTurnsModules, signal: AbortSignal): Promise<void> {
-  const { replica, work, onTurn } = modules;
+async function lead(
+  lease: Lease,
+  dependencies: TakeTurnsDependencies,
+  signal: AbortSignal,
+): Promise<void> {
+  const { replica, work, onTurn } = dependencies;
   const turn = linkedController(signal);
   const end = () => turn.abort();
   lease.signal.addEventListener('abort', end, { once: true });

@@ -15,7 +15,7 @@ const headerBytes = 400;
 /** An estimate of how much larger a decoded block is than its encoded form. */
 const decodedGrowth = 12;
 
-export interface BlockReaderModules {
+export interface BlockReaderDependencies {
   readonly segments: SegmentFiles;
   /** Reads the bytes of a hot block from the journal. The caller owns the buffer. */
   readonly readPayload: (id: number) => Promise<Uint8Array>;
@@ -23,14 +23,14 @@ export interface BlockReaderModules {
 
 /** Reads hot blocks and the headers of segments through LRU caches that are limited by size. */
 export class BlockReader {
-  readonly #modules: BlockReaderModules;
+  readonly #dependencies: BlockReaderDependencies;
   readonly #payloadBytesMax: number;
   readonly #payloads: LRUCache<number, Uint8Array>;
   readonly #blocks: LRUCache<number, { readonly block: Block; readonly bytes: number }>;
   readonly #headers: LRUCache<string, readonly BlockHeader[]>;
 
-  constructor(limits: DatasetLimits, modules: BlockReaderModules) {
-    this.#modules = modules;
+  constructor(limits: DatasetLimits, dependencies: BlockReaderDependencies) {
+    this.#dependencies = dependencies;
     this.#payloadBytesMax = limits.payloadCacheBytesMax;
     this.#payloads = new LRUCache({
       maxSize: limits.payloadCacheBytesMax,
@@ -60,7 +60,7 @@ export class BlockReader {
     allocate: Allocate = (length) => new Uint8Array(length),
   ): Promise<Uint8Array> {
     const cached = this.#payloads.get(payload);
-    const bytes = cached ?? (await this.#modules.readPayload(payload));
+    const bytes = cached ?? (await this.#dependencies.readPayload(payload));
     // The caller gets a copy, because the cache may evict and free its buffer at any time.
     const copy = allocate(bytes.length);
     copy.set(bytes);
@@ -81,7 +81,7 @@ export class BlockReader {
   async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {
     const cached = this.#headers.get(segment.id);
     if (cached !== undefined) return cached;
-    const headers = await this.#modules.segments.readHeaders(segment);
+    const headers = await this.#dependencies.segments.readHeaders(segment);
     this.#headers.set(segment.id, headers);
     return headers;
   }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, ref, slot } from '../chain/testing/chain-fixtures.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
-import { ChainWriter, type ChainWriterModules, type NewChange } from './chain-writer.ts';
+import { ChainWriter, type ChainWriterDependencies, type NewChange } from './chain-writer.ts';
 
 const below = { number: 9, hash: 'a9', height: 100 };
 const create: NewChange = { kind: 'create', anchor: { number: slot(9), hash: hash('a9') } };
@@ -23,7 +23,7 @@ function extend(first: number, last = first, length = 40): NewChange {
 async function open(
   fs: SimFs,
   { groupBytesMax = 1_000, fileBytesMax = 1_000_000 } = {},
-  modules: Partial<ChainWriterModules> = {},
+  dependencies: Partial<ChainWriterDependencies> = {},
 ) {
   return ChainWriter.open(
     { journal: { folder: 'journal', fileBytesMax }, groupBytesMax },
@@ -32,7 +32,7 @@ async function open(
       isLockHeld: () => true,
       onVisible: () => undefined,
       leasedPayloads: () => new Set(),
-      ...modules,
+      ...dependencies,
     },
   );
 }

@@ -69,7 +69,7 @@ export type PublishCommits = (
   payloads: readonly Payload[],
 ) => Promise<void>;
 
-export interface ChainWriterModules {
+export interface ChainWriterDependencies {
   readonly fs: Fs;
   readonly publish?: PublishCommits;
   /** Whether this process still holds the lock of the data folder. Checked before every write. */
@@ -92,7 +92,7 @@ interface Queued {
 
 export class ChainWriter {
   readonly #options: ChainWriterOptions;
-  readonly #modules: ChainWriterModules;
+  readonly #dependencies: ChainWriterDependencies;
   #journal: Journal;
   #visible: ChainSnapshot;
   #pending: ChainSnapshot;
@@ -106,11 +106,11 @@ export class ChainWriter {
 
   private constructor(
     options: ChainWriterOptions,
-    modules: ChainWriterModules,
+    dependencies: ChainWriterDependencies,
     opened: { journal: Journal; snapshot: ChainSnapshot },
   ) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.#journal = opened.journal;
     this.#visible = opened.snapshot;
     this.#pending = opened.snapshot;
@@ -120,9 +120,9 @@ export class ChainWriter {
 
   static async open(
     options: ChainWriterOptions,
-    modules: ChainWriterModules,
+    dependencies: ChainWriterDependencies,
   ): Promise<ChainWriter> {
-    return new ChainWriter(options, modules, await openState(options, modules));
+    return new ChainWriter(options, dependencies, await openState(options, dependencies));
   }
 
   /** The last durable state. */
@@ -173,7 +173,7 @@ export class ChainWriter {
   async collect(): Promise<void> {
     await this.#flushing;
     if (this.#state === 'open') {
-      await this.#journal.collect(hotPayloads(this.#visible), this.#modules.leasedPayloads());
+      await this.#journal.collect(hotPayloads(this.#visible), this.#dependencies.leasedPayloads());
     }
   }
 
@@ -192,11 +192,11 @@ export class ChainWriter {
   async #reopen(): Promise<void> {
     await this.#flushing;
     if (this.#state !== 'failed') return;
-    const { isLockHeld, reacquireLock } = this.#modules;
+    const { isLockHeld, reacquireLock } = this.#dependencies;
     if (!isLockHeld()) await reacquireLock?.();
     if (!isLockHeld()) throw new CodedError('data-folder-lock-lost');
     await this.#journal.truncateToLastCommit();
-    const { journal, snapshot } = await openState(this.#options, this.#modules);
+    const { journal, snapshot } = await openState(this.#options, this.#dependencies);
     try {
       this.#checkDurable(snapshot);
       await this.#rotate(journal);
@@ -264,21 +264,21 @@ export class ChainWriter {
   }
 
   async #write(group: readonly Queued[]): Promise<void> {
-    if (!this.#modules.isLockHeld()) throw new CodedError('data-folder-lock-lost');
+    if (!this.#dependencies.isLockHeld()) throw new CodedError('data-folder-lock-lost');
     if (this.#journal.isFull) await this.#rotate(this.#journal);
     const payloads = group.flatMap((one) => one.payloads);
     const commits = group.map(({ commit }) => commit);
-    await this.#modules.publish?.(commits, payloads);
+    await this.#dependencies.publish?.(commits, payloads);
     await this.#journal.append(encodeCommits(commits), payloads);
     const last = elementAt(group, -1);
     this.#visible = last.next;
-    this.#modules.onVisible(last.next, payloads);
+    this.#dependencies.onVisible(last.next, payloads);
     for (const { resolve, next } of group) resolve(next);
   }
 
   #rotate(journal: Journal): Promise<void> {
     const live = hotPayloads(this.#visible);
-    const leased = this.#modules.leasedPayloads();
+    const leased = this.#dependencies.leasedPayloads();
     return journal.rotate(encodeCheckpoint(this.#visible), live, leased);
   }
 
@@ -298,7 +298,7 @@ export class ChainWriter {
 
 async function openState(
   options: ChainWriterOptions,
-  { fs }: ChainWriterModules,
+  { fs }: ChainWriterDependencies,
 ): Promise<{ journal: Journal; snapshot: ChainSnapshot }> {
   const { journal, content } = await Journal.open(options.journal, { fs });
   try {

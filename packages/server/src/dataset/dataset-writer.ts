@@ -2,10 +2,10 @@ import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { AlarmBoard } from './alarm-board.ts';
 import type { ChainWriter, NewChange } from './chain-writer.ts';
-import { FreeSpace, type FreeSpaceModules, type FreeSpaceOptions } from './free-space.ts';
+import { FreeSpace, type FreeSpaceDependencies, type FreeSpaceOptions } from './free-space.ts';
 import { readManifest } from './manifest.ts';
 
-export interface DatasetWriterModules extends Omit<FreeSpaceModules, 'onUnreadable'> {
+export interface DatasetWriterDependencies extends Omit<FreeSpaceDependencies, 'onUnreadable'> {
   readonly chain: ChainWriter;
   /** Called before blocks are added. Throws if remote storage has no space for them. Other changes are still possible. */
   readonly checkGrowth?: (() => void) | undefined;
@@ -15,20 +15,20 @@ export interface DatasetWriterModules extends Omit<FreeSpaceModules, 'onUnreadab
 export class DatasetWriter {
   readonly space: FreeSpace;
   readonly #folder: string;
-  readonly #fs: FreeSpaceModules['fs'];
+  readonly #fs: FreeSpaceDependencies['fs'];
   readonly #chain: ChainWriter;
   readonly #checkGrowth: () => void;
   readonly #alarms: AlarmBoard;
   readonly #counters = { commits: 0, forks: 0, replacedBlocks: 0, writeFailures: 0 };
 
-  constructor(options: FreeSpaceOptions, modules: DatasetWriterModules) {
+  constructor(options: FreeSpaceOptions, dependencies: DatasetWriterDependencies) {
     this.#folder = options.folder;
-    this.#fs = modules.fs;
-    this.#chain = modules.chain;
-    this.#checkGrowth = modules.checkGrowth ?? (() => undefined);
-    this.#alarms = modules.alarms;
+    this.#fs = dependencies.fs;
+    this.#chain = dependencies.chain;
+    this.#checkGrowth = dependencies.checkGrowth ?? (() => undefined);
+    this.#alarms = dependencies.alarms;
     this.space = new FreeSpace(options, {
-      ...modules,
+      ...dependencies,
       // The open journal could still be written to after its folder was deleted, but those blocks would be lost.
       onUnreadable: (error) => {
         this.#chain.abandon(error);

@@ -25,13 +25,13 @@ const anchor = { number: slot(9), hash: hash('a9') };
 const below = { number: 9, hash: 'a9', height: 100 };
 const never = new AbortController().signal;
 
-function modulesOf(fs: SimFs, clock = new ManualClock(), isLockHeld = () => true) {
+function dependenciesOf(fs: SimFs, clock = new ManualClock(), isLockHeld = () => true) {
   return { fs, clock, isLockHeld };
 }
 
-async function open(fs: SimFs, limits = {}, modules = modulesOf(fs)): Promise<Dataset> {
-  if (!(await datasetExists(folder, fs))) await createDataset(folder, manifest, modules);
-  return Dataset.open({ folder, realTime: true, limits }, modules);
+async function open(fs: SimFs, limits = {}, dependencies = dependenciesOf(fs)): Promise<Dataset> {
+  if (!(await datasetExists(folder, fs))) await createDataset(folder, manifest, dependencies);
+  return Dataset.open({ folder, realTime: true, limits }, dependencies);
 }
 
 function withBytes(run: ReturnType<typeof makeRun>): NewBlock[] {
@@ -145,7 +145,7 @@ describe('commits', () => {
     const dataset = await open(
       fs,
       {},
-      modulesOf(fs, new ManualClock(), () => held),
+      dependenciesOf(fs, new ManualClock(), () => held),
     );
     await dataset.commit([create]);
     held = false;
@@ -163,8 +163,8 @@ describe('commits', () => {
       held = true;
     };
     const isLockHeld = () => held;
-    const modules = { ...modulesOf(fs, new ManualClock(), isLockHeld), reacquireLock };
-    const dataset = await open(fs, {}, modules);
+    const dependencies = { ...dependenciesOf(fs, new ManualClock(), isLockHeld), reacquireLock };
+    const dataset = await open(fs, {}, dependencies);
     await dataset.commit([create]);
     held = false;
     await expect(dataset.commit([first])).rejects.toMatchObject({ code: 'dataset-write-failed' });
@@ -423,7 +423,7 @@ describe('operation', () => {
   test('behavior: F-20 below the minimum free space writing stops, reading continues, and writing resumes by itself', async () => {
     const fs = new SimFs();
     const clock = new ManualClock();
-    const dataset = await open(fs, {}, modulesOf(fs, clock));
+    const dataset = await open(fs, {}, dependenciesOf(fs, clock));
     const before = await dataset.commit([create, first]);
     fs.diskSpace = { freeBytes: 1e9, totalBytes: 1e12 };
     clock.advance(1_000);
@@ -443,7 +443,7 @@ describe('operation', () => {
   test('behavior: F-25 writing stops when the folder is missing, and resumes when it exists again', async () => {
     const fs = new SimFs();
     const clock = new ManualClock();
-    const dataset = await open(fs, {}, modulesOf(fs, clock));
+    const dataset = await open(fs, {}, dependenciesOf(fs, clock));
     const before = await dataset.commit([create, first]);
     const realSpace = fs.space.bind(fs);
     fs.space = async () => Promise.reject(new CodedError('storage-missing'));

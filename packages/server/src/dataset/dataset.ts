@@ -45,7 +45,7 @@ export interface DatasetOptions {
   readonly limits?: Partial<DatasetLimits>;
 }
 
-export interface DatasetModules {
+export interface DatasetDependencies {
   readonly fs: Fs;
   readonly clock: Clock;
   /** Whether this process has held the lock continuously since the dataset was opened or `reacquireLock` last succeeded. */
@@ -93,23 +93,23 @@ export class Dataset implements DatasetReader {
 
   private constructor(
     options: DatasetOptions,
-    modules: DatasetModules,
+    dependencies: DatasetDependencies,
     alarms: AlarmBoard,
     parts: DatasetParts,
   ) {
     this.alarms = alarms;
     this.#options = options;
     this.#parts = parts;
-    this.#onDamage = modules.onDamage ?? (() => undefined);
-    this.#counters = modules.counters ?? (() => ({}));
-    if (modules.confirm !== undefined) this.confirm = modules.confirm;
+    this.#onDamage = dependencies.onDamage ?? (() => undefined);
+    this.#counters = dependencies.counters ?? (() => ({}));
+    if (dependencies.confirm !== undefined) this.confirm = dependencies.confirm;
   }
 
   /** Opens a dataset in its last committed state. Throws, and changes nothing, if its files cannot be read. */
-  static async open(options: DatasetOptions, modules: DatasetModules): Promise<Dataset> {
-    const alarms = new AlarmBoard(modules.clock);
-    const parts = await openParts(options, modules, alarms);
-    const dataset = new Dataset(options, modules, alarms, parts);
+  static async open(options: DatasetOptions, dependencies: DatasetDependencies): Promise<Dataset> {
+    const alarms = new AlarmBoard(dependencies.clock);
+    const parts = await openParts(options, dependencies, alarms);
+    const dataset = new Dataset(options, dependencies, alarms, parts);
     try {
       await dataset.collect();
     } catch (error) {
@@ -276,24 +276,24 @@ export class Dataset implements DatasetReader {
 
 async function openParts(
   options: DatasetOptions,
-  modules: DatasetModules,
+  dependencies: DatasetDependencies,
   alarms: AlarmBoard,
 ): Promise<DatasetParts> {
   const { folder } = options;
-  const { fs, clock } = modules;
+  const { fs, clock } = dependencies;
   const manifest = await DatasetManifest.open(folder, fs);
   await checkJournalExists(folder, fs);
   const limits = { ...datasetLimits, ...options.limits };
   const leases = new SnapshotLeases(clock);
   const waiters = new ChangeWaiters(limits.waiterCountMax);
-  const segments = modules.segments ?? new SegmentStore(`${folder}/segments`, fs);
+  const segments = dependencies.segments ?? new SegmentStore(`${folder}/segments`, fs);
   const readPayload = (id: number) => chain.readPayload(id);
   const blocks = new BlockReader(limits, { segments, readPayload });
   const journal = { folder: `${folder}/journal`, fileBytesMax: limits.journalFileBytesMax };
   const chain = await ChainWriter.open(
     { journal, groupBytesMax: limits.groupBytesMax },
     {
-      ...modules,
+      ...dependencies,
       leasedPayloads: () => leases.payloads(),
       onVisible: ({ version }, payloads) => {
         blocks.addPayloads(payloads);
@@ -303,14 +303,14 @@ async function openParts(
   );
   waiters.notify(chain.visible.version);
   const mergeThread = new MergeThread(clock);
-  const mergeUntimed = modules.merge ?? ((sequence) => mergeThread.merge(sequence));
+  const mergeUntimed = dependencies.merge ?? ((sequence) => mergeThread.merge(sequence));
   const merge = async (sequence: SegmentSequence) => {
     const startMs = clock.nowMs();
     const built = await mergeUntimed(sequence);
-    modules.observeMerge?.((clock.nowMs() - startMs) / 1000);
+    dependencies.observeMerge?.((clock.nowMs() - startMs) / 1000);
     return built;
   };
-  const { checkGrowth } = modules;
+  const { checkGrowth } = dependencies;
   const writer = new DatasetWriter({ folder, limits }, { fs, clock, alarms, chain, checkGrowth });
   const sealer = new SegmentSealer(limits, { chain, writer, segments, merge });
   return { manifest, chain, writer, sealer, segments, blocks, leases, waiters, mergeThread };

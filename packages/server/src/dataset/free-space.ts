@@ -10,7 +10,7 @@ export interface FreeSpaceOptions {
   readonly limits: Pick<DatasetLimits, 'diskFloorBytes' | 'diskFloorShare' | 'spaceCheckEveryMs'>;
 }
 
-export interface FreeSpaceModules {
+export interface FreeSpaceDependencies {
   readonly fs: Fs;
   readonly clock: Clock;
   readonly alarms: AlarmBoard;
@@ -21,15 +21,15 @@ export interface FreeSpaceModules {
 /** Stops writing while the free disk space is below the configured minimum, and lets it resume afterwards. */
 export class FreeSpace {
   readonly #options: FreeSpaceOptions;
-  readonly #modules: FreeSpaceModules;
+  readonly #dependencies: FreeSpaceDependencies;
   #freeBytes: number | null = null;
   #shortage: Extract<StorageStatus, { kind: 'disk-floor' }> | undefined;
   #measuredMs = Number.NEGATIVE_INFINITY;
   #measurement: Promise<void> | undefined;
 
-  constructor(options: FreeSpaceOptions, modules: FreeSpaceModules) {
+  constructor(options: FreeSpaceOptions, dependencies: FreeSpaceDependencies) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   /** The last measured value, or null before the first measurement. */
@@ -47,7 +47,7 @@ export class FreeSpace {
    * that lacks its parent. During a shortage all commits wait for the same measurement, so that they stay in order.
    */
   async check(): Promise<void> {
-    const { clock, alarms } = this.#modules;
+    const { clock, alarms } = this.#dependencies;
     const isDue = clock.nowMs() - this.#measuredMs >= this.#options.limits.spaceCheckEveryMs;
     if (isDue) {
       this.#measurement ??= this.#measure().finally(() => {
@@ -63,7 +63,7 @@ export class FreeSpace {
   }
 
   async #measure(): Promise<void> {
-    const { fs, clock, onUnreadable } = this.#modules;
+    const { fs, clock, onUnreadable } = this.#dependencies;
     try {
       this.#update(await fs.space(this.#options.folder));
     } catch (error) {
@@ -79,6 +79,6 @@ export class FreeSpace {
     this.#freeBytes = freeBytes;
     this.#shortage = undefined;
     if (freeBytes < floorBytes) this.#shortage = { kind: 'disk-floor', freeBytes, floorBytes };
-    else this.#modules.alarms.clear('disk-floor-reached');
+    else this.#dependencies.alarms.clear('disk-floor-reached');
   }
 }

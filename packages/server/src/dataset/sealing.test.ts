@@ -44,12 +44,16 @@ const run = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, i) => blockAt(first + i));
 
 async function open(fs: SimFs, clock: Clock = new ManualClock()): Promise<Dataset> {
-  const modules = { fs, clock, isLockHeld: () => true, merge: mergeInProcess };
+  const dependencies = { fs, clock, isLockHeld: () => true, merge: mergeInProcess };
   if (!(await datasetExists(folder, fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
-    await createDataset(folder, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
+    await createDataset(
+      folder,
+      { name: 'ledger', aliases: [], votes: 'drop', ...rest },
+      dependencies,
+    );
   }
-  return Dataset.open({ folder, realTime: true, limits }, modules);
+  return Dataset.open({ folder, realTime: true, limits }, dependencies);
 }
 
 async function grow(dataset: Dataset, first: number, last: number): Promise<void> {

@@ -8,7 +8,7 @@ import type { BuiltSegment } from './merge/built-segment.ts';
 import type { SegmentSequence } from './merge/merge-thread.ts';
 import type { SegmentFiles } from './segment-files.ts';
 
-export interface SegmentSealerModules {
+export interface SegmentSealerDependencies {
   readonly chain: ChainWriter;
   readonly writer: DatasetWriter;
   readonly segments: SegmentFiles;
@@ -19,16 +19,16 @@ export interface SegmentSealerModules {
 /** Stores finalized blocks as segment files and commits them to the chain. */
 export class SegmentSealer {
   readonly #limits: DatasetLimits;
-  readonly #modules: SegmentSealerModules;
+  readonly #dependencies: SegmentSealerDependencies;
 
-  constructor(limits: DatasetLimits, modules: SegmentSealerModules) {
+  constructor(limits: DatasetLimits, dependencies: SegmentSealerDependencies) {
     this.#limits = limits;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   /** Seals the lowest finalized hot blocks of a leased snapshot. Returns false if there are too few of them. */
   async seal(snapshot: ChainSnapshot): Promise<boolean> {
-    const { chain, writer, merge } = this.#modules;
+    const { chain, writer, merge } = this.#dependencies;
     const blocks = chooseBlocksToSeal(snapshot, this.#limits, ({ payload }) =>
       chain.payloadLength(payload),
     );
@@ -51,7 +51,7 @@ export class SegmentSealer {
     payloads: readonly Uint8Array[],
     headers: readonly BlockHeader[],
   ): Promise<ChainSnapshot> {
-    const { writer, merge } = this.#modules;
+    const { writer, merge } = this.#dependencies;
     await writer.space.check();
     return this.#commit('prepend', await merge(payloads), headers);
   }
@@ -62,7 +62,7 @@ export class SegmentSealer {
     built: BuiltSegment,
     headers: readonly BlockHeader[],
   ): Promise<ChainSnapshot> {
-    const { writer, segments } = this.#modules;
+    const { writer, segments } = this.#dependencies;
     await writer.space.check();
     const segment = await segments.write(built, headers);
     try {

@@ -7,7 +7,7 @@ import { buildErrorReply } from './error-reply.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import type { Metrics } from './metrics/metrics.ts';
 
-export interface AdminServerModules {
+export interface AdminServerDependencies {
   readonly metrics: Metrics;
   /** Returns why the service should get no traffic; `null` if it is ready. */
   readonly notReadyReason: () => string | null;
@@ -27,10 +27,10 @@ const connectionCountMax = 64;
 
 export class AdminServer {
   readonly #server: Server;
-  readonly #modules: AdminServerModules;
+  readonly #dependencies: AdminServerDependencies;
 
-  constructor(modules: AdminServerModules) {
-    this.#modules = modules;
+  constructor(dependencies: AdminServerDependencies) {
+    this.#dependencies = dependencies;
     this.#server = createServer(
       {
         headersTimeout: headersMsMax,
@@ -58,7 +58,7 @@ export class AdminServer {
   }
 
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestId = this.#modules.newRequestId();
+    const requestId = this.#dependencies.newRequestId();
     const { method = '', url = '' } = request;
     const { status, type, body } = await this.#answer(method, url, requestId);
     response.writeHead(status, {
@@ -72,7 +72,7 @@ export class AdminServer {
 
   /** A dataset that cannot be opened is named, and does not keep traffic from the others. */
   #answerReady(reason: string | null): Answer {
-    const unavailable = this.#modules.unavailable();
+    const unavailable = this.#dependencies.unavailable();
     const body = {
       ...(reason === null ? { status: 'ready' } : { status: 'not-ready', reason }),
       ...(unavailable.length === 0 ? {} : { unavailable }),
@@ -83,7 +83,7 @@ export class AdminServer {
 
   async #answer(method: string, url: string, requestId: string): Promise<Answer> {
     const path = url.split('?', 1)[0];
-    const reason = this.#modules.notReadyReason();
+    const reason = this.#dependencies.notReadyReason();
     if (method !== 'GET' && method !== 'HEAD') return refuse('method-wrong', requestId);
     switch (path) {
       case '/health':
@@ -93,8 +93,8 @@ export class AdminServer {
       case '/metrics':
         return {
           status: 200,
-          type: this.#modules.metrics.contentType,
-          body: await this.#modules.metrics.text(),
+          type: this.#dependencies.metrics.contentType,
+          body: await this.#dependencies.metrics.text(),
         };
       default:
         return refuse('operator-path-unknown', requestId);

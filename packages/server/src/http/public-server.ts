@@ -27,7 +27,7 @@ import {
   type CheckedRequest,
   checkKey,
   checkRequest,
-  type RequestChecksModules,
+  type RequestChecksDependencies,
   type RouteRow,
 } from './request-checks.ts';
 import { answerRoute } from './routes/answer-route.ts';
@@ -37,7 +37,7 @@ import { ROUTES } from './routes/routes.ts';
 import type { DatasetDirectory } from './served-dataset.ts';
 import { StallWatch } from './streaming/stall-watch.ts';
 import { StreamPlaces } from './streaming/stream-places.ts';
-import { answerStream, type StreamRouteModules } from './streaming/stream-route.ts';
+import { answerStream, type StreamRouteDependencies } from './streaming/stream-route.ts';
 
 /** A reload may change the limits and then calls `refresh`. */
 export interface PublicServerOptions {
@@ -51,7 +51,7 @@ export interface PublicServerOptions {
   readonly answersQueries?: boolean;
 }
 
-export interface PublicServerModules {
+export interface PublicServerDependencies {
   readonly datasets: DatasetDirectory;
   /** Returns the current keys; `null` if none are configured. */
   readonly keys: () => readonly ApiKey[] | null;
@@ -74,35 +74,35 @@ const idleSweepMs = 50;
 
 export class PublicServer {
   readonly #options: PublicServerOptions;
-  readonly #modules: PublicServerModules;
+  readonly #dependencies: PublicServerDependencies;
   readonly #app: FastifyInstance;
   readonly #budgets: KeyBudgets;
   readonly #places: StreamPlaces;
   readonly #lookups: LookupSlots;
   readonly #unsent: ByteMeter;
   readonly #queries: ByteMeter;
-  readonly #checks: RequestChecksModules;
+  readonly #checks: RequestChecksDependencies;
   readonly #pages = new WebPages();
   readonly #metrics: HttpMetrics;
   readonly #checked = new WeakMap<FastifyRequest, CheckedRequest>();
   #isClosing = false;
 
-  constructor(options: PublicServerOptions, modules: PublicServerModules) {
+  constructor(options: PublicServerOptions, dependencies: PublicServerDependencies) {
     this.#options = options;
-    this.#modules = modules;
-    this.#budgets = new KeyBudgets(options.keyLimits, modules.clock);
+    this.#dependencies = dependencies;
+    this.#budgets = new KeyBudgets(options.keyLimits, dependencies.clock);
     const { limits } = options;
     this.#unsent = new ByteMeter(() => limits.unsentBytesMax);
     this.#queries = new ByteMeter(() => limits.queryBytesMax);
     const meters = { unsent: this.#unsent, queries: this.#queries };
     this.#places = new StreamPlaces(limits, { budgets: this.#budgets, ...meters });
     this.#lookups = new LookupSlots(limits);
-    this.#metrics = buildHttpMetrics(modules.metrics, {
+    this.#metrics = buildHttpMetrics(dependencies.metrics, {
       places: this.#places,
       lookups: this.#lookups,
       ...meters,
     });
-    this.#checks = { ...modules, routes: ALL_ROUTES, budgets: this.#budgets };
+    this.#checks = { ...dependencies, routes: ALL_ROUTES, budgets: this.#budgets };
     this.#app = this.#buildApp();
   }
 
@@ -119,7 +119,7 @@ export class PublicServer {
   /** Applies changed limits and keys. Ends the streams of removed keys. */
   refresh(): void {
     this.#applyLimits(this.#app);
-    const keys = this.#modules.keys();
+    const keys = this.#dependencies.keys();
     if (keys === null) return;
     const ids = new Set(keys.map(keyId));
     this.#places.endUnless((key) => key !== null && ids.has(keyId(key)));
@@ -137,7 +137,7 @@ export class PublicServer {
   /** Closes idle connections during shutdown. A response that ends after `close` began leaves its connection open. */
   async #sweepIdle(over: AbortSignal): Promise<void> {
     while (!over.aborted) {
-      await this.#modules.clock.sleep(idleSweepMs, over);
+      await this.#dependencies.clock.sleep(idleSweepMs, over);
       this.#app.server.closeIdleConnections();
     }
   }
@@ -148,9 +148,11 @@ export class PublicServer {
     this.#places.close();
     const closed = this.#app.close();
     const over = new AbortController();
-    const cut = this.#modules.clock.sleep(this.#options.limits.closeMsMax, over.signal).then(() => {
-      if (!over.signal.aborted) this.#app.server.closeAllConnections();
-    });
+    const cut = this.#dependencies.clock
+      .sleep(this.#options.limits.closeMsMax, over.signal)
+      .then(() => {
+        if (!over.signal.aborted) this.#app.server.closeAllConnections();
+      });
     const swept = this.#sweepIdle(over.signal);
     await closed;
     over.abort();
@@ -173,7 +175,7 @@ export class PublicServer {
       genReqId: (raw) => this.#requestId(raw),
       frameworkErrors: (error, request, reply) => this.#answerFrameworkError(error, request, reply),
       clientErrorHandler: (error, socket) => {
-        this.#countStatus(answerClientError(error, socket, this.#modules.newRequestId()));
+        this.#countStatus(answerClientError(error, socket, this.#dependencies.newRequestId()));
       },
     });
     this.#applyLimits(app);
@@ -210,21 +212,21 @@ export class PublicServer {
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('connect', (_request, socket) => {
       const refusal = new CodedError('method-wrong', { method: 'CONNECT', allowed: anyAllowed });
-      this.#countStatus(refuseOnSocket(refusal, socket, this.#modules.newRequestId()));
+      this.#countStatus(refuseOnSocket(refusal, socket, this.#dependencies.newRequestId()));
     });
   }
 
   #addRoutes(app: FastifyInstance): void {
-    const modules: StreamRouteModules = {
+    const dependencies: StreamRouteDependencies = {
       ...this.#options,
-      ...this.#modules,
+      ...this.#dependencies,
       places: this.#places,
       unsent: this.#unsent,
       queries: this.#queries,
-      stallWatch: new StallWatch(this.#options.limits, this.#modules.clock),
+      stallWatch: new StallWatch(this.#options.limits, this.#dependencies.clock),
       metrics: this.#metrics,
     };
-    const context = { ...this.#options, ...this.#modules, routes: ROUTES };
+    const context = { ...this.#options, ...this.#dependencies, routes: ROUTES };
     for (const route of ROUTES) {
       const { method, url } = route;
       const isRefused = isQueryRoute(route) && this.#options.answersQueries === false;
@@ -232,8 +234,8 @@ export class PublicServer {
         if (isRefused) throw new CodedError('queries-elsewhere');
         const routed = { request, reply, checked: this.#checkedOf(request) };
         return route.kind === 'stream'
-          ? answerStream({ ...routed, finalizedOnly: route.finalizedOnly }, modules)
-          : answerRoute(route, routed, { ...modules, context, lookups: this.#lookups });
+          ? answerStream({ ...routed, finalizedOnly: route.finalizedOnly }, dependencies)
+          : answerRoute(route, routed, { ...dependencies, context, lookups: this.#lookups });
       };
       app.route({ method, url, handler });
     }
@@ -247,7 +249,7 @@ export class PublicServer {
   #requestId(raw: IncomingMessage): string {
     const sent = raw.headers['x-request-id'];
     if (typeof sent === 'string' && /^[\w-]{1,64}$/.test(sent)) return sent;
-    return this.#modules.newRequestId();
+    return this.#dependencies.newRequestId();
   }
 
   /** Sets the headers of every response. Returns whether the request comes from a listed origin. */
@@ -256,10 +258,10 @@ export class PublicServer {
     reply.header('x-content-type-options', 'nosniff');
     reply.header('cache-control', 'no-store');
     if (this.#isClosing) reply.header('connection', 'close');
-    const startMs = this.#modules.clock.nowMs();
+    const startMs = this.#dependencies.clock.nowMs();
     const { url: route = 'none' } = request.routeOptions;
     reply.raw.once('close', () => {
-      const seconds = (this.#modules.clock.nowMs() - startMs) / 1000;
+      const seconds = (this.#dependencies.clock.nowMs() - startMs) / 1000;
       this.#metrics.requestSeconds.observe({ route }, seconds);
       this.#countResponse(reply.raw);
     });
@@ -290,7 +292,7 @@ export class PublicServer {
   #answerFrameworkError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
     this.#begin(request, reply);
     try {
-      checkKey(request, this.#modules);
+      checkKey(request, this.#dependencies);
       throw new CodedError('request-malformed', {}, { cause: error });
     } catch (refusal) {
       this.#answerError(refusal, request, reply);
@@ -302,7 +304,7 @@ export class PublicServer {
     const { status, headers, body } = buildErrorReply(known, request.id);
     if (status >= 500 && status !== 503) {
       const key = this.#checkedOf(request).key?.name;
-      this.#modules.log.error({ err: error, requestId: request.id, key }, 'a request failed');
+      this.#dependencies.log.error({ err: error, requestId: request.id, key }, 'a request failed');
     }
     reply.code(status).headers(headers).send(body);
   }

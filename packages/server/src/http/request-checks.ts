@@ -27,7 +27,7 @@ export interface RouteRow {
   readonly dialect?: Dialect;
 }
 
-export interface RequestChecksModules {
+export interface RequestChecksDependencies {
   readonly routes: readonly RouteRow[];
   readonly datasets: DatasetDirectory;
   /** Returns the current keys; `null` if none are configured. */
@@ -44,26 +44,26 @@ export interface CheckedRequest {
 
 export function checkRequest(
   request: FastifyRequest,
-  modules: RequestChecksModules,
+  dependencies: RequestChecksDependencies,
 ): CheckedRequest {
-  const route = modules.routes.find(({ url }) => url === request.routeOptions.url);
-  const key = route?.isOpen === true ? null : checkKey(request, modules);
-  const matches = route === undefined ? matchPath(request.url, modules.routes) : [route];
-  const dataset = checkDataset(request.url, matches, modules.datasets);
+  const route = dependencies.routes.find(({ url }) => url === request.routeOptions.url);
+  const key = route?.isOpen === true ? null : checkKey(request, dependencies);
+  const matches = route === undefined ? matchPath(request.url, dependencies.routes) : [route];
+  const dataset = checkDataset(request.url, matches, dependencies.datasets);
   const offered = matches.filter((row) => isOffered(row, dataset));
   if (route === undefined || request.is404 || offered.length === 0) {
     throw refuseRoute(request.method, offered);
   }
-  if (key !== null) modules.budgets.takeRequest(keyId(key));
+  if (key !== null) dependencies.budgets.takeRequest(keyId(key));
   if (request.method !== 'POST') return { key, dataset };
-  if (key !== null && route.kind === 'stream') modules.budgets.checkStreams(keyId(key));
+  if (key !== null && route.kind === 'stream') dependencies.budgets.checkStreams(keyId(key));
   checkBodyHeaders(request.raw);
   return { key, dataset };
 }
 
 export function checkKey(
   request: Pick<FastifyRequest, 'headers'>,
-  { keys }: Pick<RequestChecksModules, 'keys'>,
+  { keys }: Pick<RequestChecksDependencies, 'keys'>,
 ): ApiKey | null {
   const known = keys();
   if (known === null) return null;

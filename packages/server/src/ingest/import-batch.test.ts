@@ -13,7 +13,7 @@ import type { BlockHeader } from '../ledger/block.ts';
 import { encodeDraft } from '../segment/write/draft.ts';
 import type { BlockLine } from '../source/files/read-block-lines.ts';
 import { newCounts } from '../source/normalize/normalize-counts.ts';
-import { type ImportModules, importBlocks } from './import-blocks.ts';
+import { type ImportDependencies, importBlocks } from './import-blocks.ts';
 import { makeHeaders } from './testing/fake-source.ts';
 
 const headers = makeHeaders('a', [5, 6, 8, 9, 10]);
@@ -64,7 +64,7 @@ function start(setting: Setting = {}) {
       return new Uint8Array(1);
     },
   };
-  const modules: ImportModules = {
+  const dependencies: ImportDependencies = {
     dataset: dataset as unknown as Dataset,
     merger: merger as unknown as SegmentMerger,
     prepare: async (slot, bytes, format) => {
@@ -84,7 +84,7 @@ function start(setting: Setting = {}) {
     onLineRead: () => released.push('line'),
     onDraftRead: (bytes) => released.push(`draft ${bytes.length}`),
   };
-  return { state, segments, released, modules };
+  return { state, segments, released, dependencies };
 }
 
 const others = makeHeaders('b', [8], headers[1]);
@@ -101,8 +101,8 @@ async function* read(lines: readonly BlockLine[]): AsyncGenerator<BlockLine> {
 const all = () => headers.map((header, i) => lineOf(header, i + 1));
 
 test('default: the first block sets the anchor, and everything is sealed at the end', async () => {
-  const { modules, segments, state, released } = start();
-  expect(await importBlocks(read(all()), modules, signal)).toEqual({
+  const { dependencies, segments, state, released } = start();
+  expect(await importBlocks(read(all()), dependencies, signal)).toEqual({
     importedCount: 5,
     knownCount: 0,
   });
@@ -115,13 +115,13 @@ test('default: the first block sets the anchor, and everything is sealed at the 
 
 test('behavior: a ledger from slot 0 has no anchor', async () => {
   const zero = { ...(makeHeaders('a', [0])[0] as BlockHeader) };
-  const { modules, state } = start();
-  const prepare: ImportModules['prepare'] = async () => ({
+  const { dependencies, state } = start();
+  const prepare: ImportDependencies['prepare'] = async () => ({
     header: zero,
     bytes: new Uint8Array(2),
     counts: newCounts(),
   });
-  await importBlocks(read([lineOf(zero)]), { ...modules, prepare }, signal);
+  await importBlocks(read([lineOf(zero)]), { ...dependencies, prepare }, signal);
   expect([state.snapshot.start, state.snapshot.anchor]).toEqual([0, null]);
 });
 
@@ -130,8 +130,8 @@ test.each<[Setting, number[][]]>([
   [{ byteLength: 32 * 1024 * 1024 }, [[5], [6], [8], [9], [10]]],
   [{ byteLength: 32 * 1024 * 1024 - 1 }, [[5, 6, 8, 9, 10]]],
 ])('limit: a full segment is stored before more is added: %j', async (setting, expected) => {
-  const { modules, segments } = start(setting);
-  await importBlocks(read(all()), modules, signal);
+  const { dependencies, segments } = start(setting);
+  await importBlocks(read(all()), dependencies, signal);
   expect(segments).toEqual(expected);
 });
 
@@ -140,38 +140,42 @@ test('limit: a segment has at most 1,024 blocks', async () => {
     'm',
     Array.from({ length: 1_025 }, (_, i) => i),
   );
-  const { modules, segments } = start();
-  const prepare: ImportModules['prepare'] = async (slot) => ({
+  const { dependencies, segments } = start();
+  const prepare: ImportDependencies['prepare'] = async (slot) => ({
     header: many[slot] as BlockHeader,
     bytes: new Uint8Array(2),
     counts: newCounts(),
   });
-  await importBlocks(read(many.map((header) => lineOf(header))), { ...modules, prepare }, signal);
+  await importBlocks(
+    read(many.map((header) => lineOf(header))),
+    { ...dependencies, prepare },
+    signal,
+  );
   expect(segments.map(({ length }) => length)).toEqual([1_024, 1]);
 });
 
 test('error: a segment that cannot be stored ends the import, and no later block is stored', async () => {
   const error = new CodedError('storage-full', { path: 'x' });
-  const { modules, segments, state } = start({
+  const { dependencies, segments, state } = start({
     fullAt: 2,
     beforeStore: async (first) => {
       if (first === 8) throw error;
     },
   });
-  await expect(importBlocks(read(all()), modules, signal)).rejects.toBe(error);
+  await expect(importBlocks(read(all()), dependencies, signal)).rejects.toBe(error);
   expect([segments, state.snapshot.head?.number]).toEqual([[[5, 6]], 6]);
 });
 
 /** A dataset with the first blocks sealed. */
 async function withFirst(count: number): Promise<ChainSnapshot> {
-  const { modules, state } = start();
-  await importBlocks(read(all().slice(0, count)), modules, signal);
+  const { dependencies, state } = start();
+  await importBlocks(read(all().slice(0, count)), dependencies, signal);
   return state.snapshot;
 }
 
 test('behavior: stored blocks are skipped without preparing them', async () => {
-  const { modules, segments, released } = start({ snapshot: await withFirst(3) });
-  expect(await importBlocks(read(all()), modules, signal)).toEqual({
+  const { dependencies, segments, released } = start({ snapshot: await withFirst(3) });
+  expect(await importBlocks(read(all()), dependencies, signal)).toEqual({
     importedCount: 2,
     knownCount: 3,
   });
@@ -180,11 +184,11 @@ test('behavior: stored blocks are skipped without preparing them', async () => {
 });
 
 test('behavior: a stored block in another notation is prepared, recognized and skipped', async () => {
-  const { modules, segments } = start({ snapshot: await withFirst(3) });
+  const { dependencies, segments } = start({ snapshot: await withFirst(3) });
   const six = headers[1] as BlockHeader;
   const bytes = Buffer.from(JSON.stringify({ header: six.hash }));
   const line = { path: 'file', line: 1, slot: six.number, bytes };
-  expect(await importBlocks(read([line]), modules, signal)).toEqual({
+  expect(await importBlocks(read([line]), dependencies, signal)).toEqual({
     importedCount: 0,
     knownCount: 1,
   });
@@ -192,18 +196,21 @@ test('behavior: a stored block in another notation is prepared, recognized and s
 });
 
 test('behavior: a block that is in the files twice is imported once', async () => {
-  const { modules, segments } = start();
+  const { dependencies, segments } = start();
   const [first, second, ...rest] = all() as [BlockLine, BlockLine, ...BlockLine[]];
   const lines = read([first, second, second, ...rest]);
-  expect(await importBlocks(lines, modules, signal)).toEqual({ importedCount: 5, knownCount: 1 });
+  expect(await importBlocks(lines, dependencies, signal)).toEqual({
+    importedCount: 5,
+    knownCount: 1,
+  });
   expect(segments).toEqual([[5, 6, 8, 9, 10]]);
 });
 
 test('error: chain-not-linked: another block at the slot of one that is not stored yet', async () => {
-  const { modules, segments } = start();
+  const { dependencies, segments } = start();
   const [other] = others as [BlockHeader];
   const lines = read([...all().slice(0, 3), lineOf(other, 4)]);
-  await expect(importBlocks(lines, modules, signal)).rejects.toMatchObject({
+  await expect(importBlocks(lines, dependencies, signal)).rejects.toMatchObject({
     code: 'chain-not-linked',
     detail: { line: 4, slot: 8 },
   });
@@ -215,12 +222,12 @@ test('behavior: above hot blocks, blocks are added as hot blocks, in one commit'
     { kind: 'create', anchor: null },
     { kind: 'extend', blocks: [{ header: zero, payload: 0 }] },
   ]);
-  const { modules, segments, state } = start({ snapshot: first });
+  const { dependencies, segments, state } = start({ snapshot: first });
   const above = makeHeaders('z', [1, 2], zero);
   const prepare = prepareOf(above);
   const version = state.snapshot.version;
   const lines = read(above.map((header) => lineOf(header)));
-  expect(await importBlocks(lines, { ...modules, prepare }, signal)).toEqual({
+  expect(await importBlocks(lines, { ...dependencies, prepare }, signal)).toEqual({
     importedCount: 2,
     knownCount: 0,
   });
@@ -234,7 +241,7 @@ test('behavior: blocks collected above hot blocks stay together if those are sea
     { kind: 'extend', blocks: [{ header: zero, payload: 0 }] },
     { kind: 'finalize', block: refOf(zero) },
   ]);
-  const { modules, segments, state } = start({ snapshot: first });
+  const { dependencies, segments, state } = start({ snapshot: first });
   const above = makeHeaders('z', [1, 2], zero);
   const prepare = prepareOf(above);
   const onBlock = () => {
@@ -243,14 +250,14 @@ test('behavior: blocks collected above hot blocks stay together if those are sea
     state.snapshot = applyChanges(state.snapshot, [{ kind: 'seal', segments: [segment] }]);
   };
   const lines = read(above.map((header) => lineOf(header)));
-  await importBlocks(lines, { ...modules, prepare, onBlock }, signal);
+  await importBlocks(lines, { ...dependencies, prepare, onBlock }, signal);
   expect(segments).toEqual([]);
   expect(state.snapshot.hot.map(({ header }) => header.number)).toEqual([1, 2]);
   expect(state.snapshot).toMatchObject({ head: { number: 2 }, finalized: { number: 2 } });
 });
 
 /** Returns drafts of these blocks without records. */
-function prepareOf(blocks: readonly BlockHeader[]): ImportModules['prepare'] {
+function prepareOf(blocks: readonly BlockHeader[]): ImportDependencies['prepare'] {
   return async (slot) => {
     const header = blocks.find(({ number }) => number === slot) as BlockHeader;
     const block = { header, ...rows, rewards: [] };
@@ -263,18 +270,18 @@ const rows = { transactions: [], instructions: [], logs: [], balances: [], token
 const allocate = (byteLength: number) => new Uint8Array(byteLength);
 
 test('error: import-block-foreign has the line, the block and the stored range', async () => {
-  const { modules } = start({ snapshot: await withFirst(3) });
+  const { dependencies } = start({ snapshot: await withFirst(3) });
   const [other] = others as [BlockHeader];
-  await expect(importBlocks(read([lineOf(other, 7)]), modules, signal)).rejects.toMatchObject({
+  await expect(importBlocks(read([lineOf(other, 7)]), dependencies, signal)).rejects.toMatchObject({
     code: 'import-block-foreign',
     detail: { path: 'file', line: 7, slot: 8, hash: hash('b8'), start: 1, head: 8 },
   });
 });
 
 test('error: a block that does not link is named, and the blocks before it are stored', async () => {
-  const { modules, segments, released } = start();
+  const { dependencies, segments, released } = start();
   const lines = all().filter((_, i) => i !== 2);
-  await expect(importBlocks(read(lines), modules, signal)).rejects.toMatchObject({
+  await expect(importBlocks(read(lines), dependencies, signal)).rejects.toMatchObject({
     code: 'chain-not-linked',
     detail: { path: 'file', line: 4, slot: 9 },
     cause: { code: 'chain-not-linked' },
@@ -290,8 +297,10 @@ test('error: a damaged block has its position and a hint; a bug stays as it is',
     slot: (headers[0] as BlockHeader).number,
     bytes: Buffer.from(JSON.stringify({ header })),
   });
-  const { modules, released } = start();
-  await expect(importBlocks(read([damaged('damaged')]), modules, signal)).rejects.toMatchObject({
+  const { dependencies, released } = start();
+  await expect(
+    importBlocks(read([damaged('damaged')]), dependencies, signal),
+  ).rejects.toMatchObject({
     code: 'block-not-json',
     detail: {
       path: 'file',
@@ -301,18 +310,20 @@ test('error: a damaged block has its position and a hint; a bug stays as it is',
     },
   });
   expect(released).toEqual(['line']);
-  await expect(importBlocks(read([damaged('invalid')]), modules, signal)).rejects.toMatchObject({
+  await expect(
+    importBlocks(read([damaged('invalid')]), dependencies, signal),
+  ).rejects.toMatchObject({
     code: 'block-field-invalid',
     detail: { path: 'file', line: 3, expected: 'text' },
   });
-  await expect(importBlocks(read([damaged('bug')]), modules, signal)).rejects.toThrow('a bug');
+  await expect(importBlocks(read([damaged('bug')]), dependencies, signal)).rejects.toThrow('a bug');
 });
 
 test('error: blocks of a merger that failed are not stored', async () => {
-  const { modules, segments } = start({
+  const { dependencies, segments } = start({
     appendError: new CodedError('block-worker-died', { slot: 5 }),
   });
-  await expect(importBlocks(read(all()), modules, signal)).rejects.toMatchObject({
+  await expect(importBlocks(read(all()), dependencies, signal)).rejects.toMatchObject({
     code: 'block-worker-died',
   });
   expect(segments).toEqual([]);
@@ -320,12 +331,12 @@ test('error: blocks of a merger that failed are not stored', async () => {
 
 test('behavior: a stop ends the import, and what was read is stored', async () => {
   const stop = new AbortController();
-  const { modules, segments } = start();
+  const { dependencies, segments } = start();
   let count = 0;
   const onBlock = () => {
     if (++count === 2) stop.abort();
   };
-  expect(await importBlocks(read(all()), { ...modules, onBlock }, stop.signal)).toEqual({
+  expect(await importBlocks(read(all()), { ...dependencies, onBlock }, stop.signal)).toEqual({
     importedCount: 2,
     knownCount: 0,
   });

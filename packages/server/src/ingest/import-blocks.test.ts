@@ -49,16 +49,16 @@ function makeLines(first: number, last: number): string[] {
 }
 
 async function openDataset(fs: SimFs): Promise<Dataset> {
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   if (!(await datasetExists('data/ledger', fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
     await createDataset(
       'data/ledger',
       { name: 'ledger', aliases: [], votes: 'drop', ...rest },
-      modules,
+      dependencies,
     );
   }
-  return Dataset.open({ folder: 'data/ledger', realTime: false }, modules);
+  return Dataset.open({ folder: 'data/ledger', realTime: false }, dependencies);
 }
 
 async function readBlockLinesOf(text: string) {

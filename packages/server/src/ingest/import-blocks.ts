@@ -22,7 +22,7 @@ import type { PrepareBlock } from './follow/block-loader.ts';
 import { linkHeader } from './follow/chain-feeder.ts';
 import { buildDraft, type PreparedBlock } from './prepare/prepared-block.ts';
 
-export interface ImportModules {
+export interface ImportDependencies {
   readonly dataset: Dataset;
   /** Returns drafts, because they are merged at once. */
   readonly prepare: PrepareBlock;
@@ -57,29 +57,29 @@ const inProgressMax = 16;
 /** Imports until the lines end or the signal aborts. Throws if a block does not link; blocks before it stay imported. */
 export async function importBlocks(
   lines: AsyncIterable<BlockLine>,
-  modules: ImportModules,
+  dependencies: ImportDependencies,
   signal: AbortSignal,
 ): Promise<ImportProgress> {
-  const batch = new ImportBatch(modules);
+  const batch = new ImportBatch(dependencies);
   const read = async ({ path, line, slot, bytes }: BlockLine): Promise<ReadBlock> => {
     const position = { path, line };
     const byteLength = bytes.length;
     try {
-      const isKnown = await isSurelyStored(modules.dataset, slot, bytes);
-      const prepared = isKnown ? undefined : await modules.prepare(slot, bytes, 'node');
+      const isKnown = await isSurelyStored(dependencies.dataset, slot, bytes);
+      const prepared = isKnown ? undefined : await dependencies.prepare(slot, bytes, 'node');
       return { position, byteLength, prepared };
     } catch (error) {
       if (!isCodedError(error)) throw error;
       throw addPosition(position, error);
     } finally {
-      modules.onLineRead?.(bytes);
+      dependencies.onLineRead?.(bytes);
     }
   };
   try {
     for await (const block of mapOrdered(lines, () => inProgressMax, read)) {
       if (signal.aborted) break;
       await batch.add(block);
-      modules.onBlock?.(block.byteLength);
+      dependencies.onBlock?.(block.byteLength);
     }
   } finally {
     await batch.flush();
@@ -107,7 +107,7 @@ async function findStored(dataset: Dataset, slot: Slot): Promise<BlockRef | unde
 
 /** Collects linked blocks for one segment. */
 class ImportBatch {
-  readonly #modules: ImportModules;
+  readonly #dependencies: ImportDependencies;
   #headers: BlockHeader[] = [];
   /** The collected blocks, if they have to become hot blocks. Undefined if they go into a segment. */
   #hot: NewBlock[] | undefined;
@@ -115,8 +115,8 @@ class ImportBatch {
   #importedCount = 0;
   #knownCount = 0;
 
-  constructor(modules: ImportModules) {
-    this.#modules = modules;
+  constructor(dependencies: ImportDependencies) {
+    this.#dependencies = dependencies;
   }
 
   get progress(): ImportProgress {
@@ -124,7 +124,7 @@ class ImportBatch {
   }
 
   async add({ position, prepared }: ReadBlock): Promise<void> {
-    const { dataset } = this.#modules;
+    const { dataset } = this.#dependencies;
     if (prepared !== undefined && dataset.snapshot().start === null) {
       await dataset.commit([{ kind: 'create', anchor: anchorBelow(prepared.header) }]);
     }
@@ -135,7 +135,7 @@ class ImportBatch {
     const header = linkHeader(this.#parent(), prepared.header);
     if (isCodedError(header)) throw addPosition(position, header);
     const isFull = await this.#append(header, prepared);
-    this.#modules.onDraftRead?.(prepared.bytes);
+    this.#dependencies.onDraftRead?.(prepared.bytes);
     this.#importedCount++;
     if (isFull || this.#headers.length >= datasetLimits.sealBlockCount) await this.flush();
   }
@@ -144,21 +144,21 @@ class ImportBatch {
   async #isKnown({ number: slot, hash }: BlockHeader, position: LinePosition): Promise<boolean> {
     // Overlapping files contain a block again before it is stored.
     if (this.#headers.some((own) => own.hash === hash)) return true;
-    const { start, head } = this.#modules.dataset.snapshot();
+    const { start, head } = this.#dependencies.dataset.snapshot();
     if (head === null || slot > head.number) return false;
-    const stored = await findStored(this.#modules.dataset, slot);
+    const stored = await findStored(this.#dependencies.dataset, slot);
     if (stored?.hash === hash) return true;
     const detail = { ...position, slot, hash, start, head: head.number };
     throw new CodedError('import-block-foreign', detail);
   }
 
   #parent(): ParentPoint {
-    return this.#headers.at(-1) ?? headLinkPoint(this.#modules.dataset.snapshot());
+    return this.#headers.at(-1) ?? headLinkPoint(this.#dependencies.dataset.snapshot());
   }
 
   /** Returns whether the collected blocks should be stored before more are added. */
   async #append(header: BlockHeader, prepared: PreparedBlock): Promise<boolean> {
-    const { dataset, merger } = this.#modules;
+    const { dataset, merger } = this.#dependencies;
     // A segment cannot be appended above hot blocks. Blocks collected for them stay hot, even if the others are sealed meanwhile.
     if (this.#headers.length === 0 && dataset.snapshot().hot.length > 0) this.#hot = [];
     this.#headers.push(header);
@@ -186,7 +186,7 @@ class ImportBatch {
     this.#headers = [];
     this.#hot = undefined;
     this.#hotBytes = 0;
-    const { dataset, merger } = this.#modules;
+    const { dataset, merger } = this.#dependencies;
     if (hot !== undefined) {
       const block = { number: last.number, hash: last.hash };
       await dataset.commit([

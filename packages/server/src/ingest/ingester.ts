@@ -13,7 +13,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { Retention } from '../dataset/retention.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import type { SourceModules, SourceOptions } from '../source/open-source.ts';
+import type { SourceDependencies, SourceOptions } from '../source/open-source.ts';
 import type { SourceStatus } from '../source/source-health.ts';
 import { type BackfillProgress, BackfillTask } from './backfill/backfill-task.ts';
 import { BlockLoader, type PrepareBlock } from './follow/block-loader.ts';
@@ -39,7 +39,7 @@ export interface IngesterOptions {
   readonly agreement?: number;
 }
 
-export interface IngesterModules extends SourceModules {
+export interface IngesterDependencies extends SourceDependencies {
   readonly dataset: Dataset;
   readonly prepare: PrepareBlock;
   /** Prepares history separately, so that it does not delay the head. */
@@ -72,18 +72,18 @@ const downAlarmMs = 60_000;
 
 export class Ingester {
   readonly #options: IngesterOptions;
-  readonly #modules: IngesterModules;
+  readonly #dependencies: IngesterDependencies;
   readonly #sources: readonly FollowedSource[];
   readonly #feeder: ChainFeeder;
   readonly #counters = new IngestCounters();
   readonly #backfill: BackfillTask | undefined;
   #leader: FollowedSource | undefined;
 
-  constructor(options: IngesterOptions, modules: IngesterModules) {
+  constructor(options: IngesterOptions, dependencies: IngesterDependencies) {
     this.#options = options;
-    this.#modules = modules;
-    this.#sources = options.sources.map((one) => new FollowedSource(one, modules));
-    this.#feeder = new ChainFeeder(modules);
+    this.#dependencies = dependencies;
+    this.#sources = options.sources.map((one) => new FollowedSource(one, dependencies));
+    this.#feeder = new ChainFeeder(dependencies);
     this.#leader = this.#sources[0];
     this.#backfill = this.#planBackfill();
   }
@@ -110,7 +110,7 @@ export class Ingester {
     const watching = this.#sources.map(({ notices }) => notices.run(stop));
     const guarding = this.#watch(stop);
     try {
-      await agreeOnGenesis(this.#sources, this.#modules, stop);
+      await agreeOnGenesis(this.#sources, this.#dependencies, stop);
       await this.#begin(stop);
       await this.#runParts(stop);
     } catch (error) {
@@ -126,14 +126,14 @@ export class Ingester {
 
   #runParts(signal: AbortSignal): Promise<unknown> {
     const finality = new FinalityTracker({
-      ...this.#modules,
+      ...this.#dependencies,
       feeder: this.#feeder,
-      alarms: this.#modules.dataset.alarms,
+      alarms: this.#dependencies.dataset.alarms,
       sources: () => this.#usable(),
     });
     const following = this.#sources.map((source) => this.#follow(source, signal));
     const retention = this.#options.retention ?? { kind: 'all' };
-    const { dataset, clock } = this.#modules;
+    const { dataset, clock } = this.#dependencies;
     const maintaining = maintainDataset(dataset, { retention, clock }, signal);
     const backfilling = this.#backfill?.run(signal);
     return Promise.all([...following, finality.run(signal), maintaining, backfilling]);
@@ -144,7 +144,7 @@ export class Ingester {
     if (backfillTo === undefined) return undefined;
     const isAllKept = retention === undefined || retention.kind === 'all';
     assert(isAllKept, 'a backfill requires that all history is kept');
-    const { dataset, clock, prepare, prepareHistory, onBackfilled } = this.#modules;
+    const { dataset, clock, prepare, prepareHistory, onBackfilled } = this.#dependencies;
     const loader = new BlockLoader(prepareHistory ?? prepare, historyInProgressMax);
     const sources = () => this.#usable();
     return new BackfillTask(backfillTo, { dataset, clock, loader, sources, onDone: onBackfilled });
@@ -158,7 +158,7 @@ export class Ingester {
 
   /** Makes the first commit of a new chain, which sets its start. */
   async #begin(signal: AbortSignal): Promise<void> {
-    const { dataset, clock } = this.#modules;
+    const { dataset, clock } = this.#dependencies;
     while (!signal.aborted && dataset.snapshot().start === null) {
       for (const source of this.#usable().filter(({ health }) => health.isReady)) {
         const choice = await chooseStart(this.#options.start, source, signal);
@@ -180,7 +180,7 @@ export class Ingester {
   }
 
   async #follow(source: FollowedSource, signal: AbortSignal): Promise<void> {
-    const { dataset, prepare, clock } = this.#modules;
+    const { dataset, prepare, clock } = this.#dependencies;
     const follower = new SourceFollower({
       source,
       clock,
@@ -207,7 +207,7 @@ export class Ingester {
     while (!signal.aborted) {
       await source.health.ready(signal);
       if (signal.aborted) return;
-      if (!source.isGenesisChecked) await agreeOnGenesis([source], this.#modules, signal);
+      if (!source.isGenesisChecked) await agreeOnGenesis([source], this.#dependencies, signal);
       const requestedMs = clock.nowMs();
       const progressed = source.isGenesisChecked && (await follower.step(signal));
       if (progressed) source.learn(headSlot(this.#feeder.pending), requestedMs);
@@ -217,10 +217,10 @@ export class Ingester {
 
   async #pause({ notices, health, due }: FollowedSource, signal: AbortSignal): Promise<void> {
     const head = headSlot(this.#feeder.pending);
-    if (!notices.isLive) return this.#modules.clock.sleep(pollMs, signal);
+    if (!notices.isLive) return this.#dependencies.clock.sleep(pollMs, signal);
     if (notices.highest > head) {
       const pauseMs = due.pauseMs(notices.announcedAbove(head));
-      return this.#modules.clock.sleep(pauseMs, signal);
+      return this.#dependencies.clock.sleep(pauseMs, signal);
     }
     if (health.isReady) await notices.above(head, pollQuietMs, signal);
   }
@@ -237,7 +237,7 @@ export class Ingester {
 
   /** Raises alarms if no source answers or no block is stored for long. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const { clock, dataset } = this.#modules;
+    const { clock, dataset } = this.#dependencies;
     let healthyMs = clock.nowMs();
     while (!signal.aborted) {
       await clock.sleep(watchEveryMs, signal);
@@ -270,6 +270,6 @@ export class Ingester {
 
   #stallMs(): number {
     if (this.#offeredSlot() <= headSlot(this.#feeder.pending)) return 0;
-    return this.#modules.clock.nowMs() - this.#feeder.lastGrownMs;
+    return this.#dependencies.clock.nowMs() - this.#feeder.lastGrownMs;
   }
 }

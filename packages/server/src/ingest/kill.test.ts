@@ -50,8 +50,11 @@ test('behavior: I-70 F-40 after repeated kills no reported block is lost and non
       expect(heads[0]).toBeGreaterThanOrEqual(shownMax);
       expect([...heads].sort((a, b) => a - b)).toEqual(heads);
       shownMax = Math.max(shownMax, ...heads);
-      const modules = { fs: nodeFs, clock: systemClock, isLockHeld: () => true };
-      const dataset = await Dataset.open({ folder: `${folder}/ledger`, realTime: false }, modules);
+      const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => true };
+      const dataset = await Dataset.open(
+        { folder: `${folder}/ledger`, realTime: false },
+        dependencies,
+      );
       const { hot, head } = dataset.snapshot();
       const expected = Array.from({ length: (head?.number ?? -1) + 1 }, (_, slot) => slot);
       const blocks = expected.flatMap((slot) => chain.blockAt(slot) ?? []);

@@ -30,7 +30,7 @@ export interface CachedObjectOptions {
   readonly byteLength: number;
 }
 
-export interface CachedObjectModules {
+export interface CachedObjectDependencies {
   readonly store: ObjectStore;
   readonly gate: Gate;
   /** Limits what is fetched in advance. */
@@ -54,7 +54,7 @@ export class CachedObject {
   key = '';
   readonly byteLength: number;
   readonly #path: string;
-  readonly #modules: CachedObjectModules;
+  readonly #dependencies: CachedObjectDependencies;
   readonly #presence: Presence;
   readonly #fetches = new Set<ByteRange & { readonly done: Promise<void> }>();
   #descriptor: number | undefined;
@@ -63,10 +63,10 @@ export class CachedObject {
   #hasFile = false;
   #presentBytes = 0;
 
-  constructor(options: CachedObjectOptions, modules: CachedObjectModules) {
+  constructor(options: CachedObjectOptions, dependencies: CachedObjectDependencies) {
     this.byteLength = options.byteLength;
     this.#path = join(options.folder, options.name);
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.#presence = Presence.create(options.byteLength);
   }
 
@@ -100,7 +100,7 @@ export class CachedObject {
    * ranges are then fetched when a query reads them.
    */
   async fetchAhead(ranges: readonly ByteRange[]): Promise<void> {
-    const { aheadBudget } = this.#modules;
+    const { aheadBudget } = this.#dependencies;
     const runs = this.#presence.planRuns(ranges, this.#pendingIn(ranges));
     const bytes = runs.reduce((sum, { start, end }) => sum + end - start, 0);
     if (bytes === 0 || !aheadBudget.take(bytes)) return;
@@ -145,7 +145,7 @@ export class CachedObject {
       ftruncateSync(this.#open(), 0);
       ftruncateSync(this.#open(), this.byteLength);
     }
-    this.#modules.onEvicted(this, bytes);
+    this.#dependencies.onEvicted(this, bytes);
   }
 
   /** Marks the ranges as present that an earlier process recorded in the map file. */
@@ -153,7 +153,7 @@ export class CachedObject {
     this.#presence.words.set(words, 1);
     this.#presentBytes = this.#presence.presentBytes;
     this.#hasFile = true;
-    this.#modules.onStored(this, this.#presentBytes);
+    this.#dependencies.onStored(this, this.#presentBytes);
   }
 
   saveMap(): void {
@@ -193,7 +193,7 @@ export class CachedObject {
   }
 
   #start(run: ByteRange, urgency: Urgency): Promise<void> {
-    const done = this.#modules.gate.pass(urgency, () => this.#fetchRun(run));
+    const done = this.#dependencies.gate.pass(urgency, () => this.#fetchRun(run));
     const fetch = { ...run, done };
     this.#fetches.add(fetch);
     const forget = () => this.#fetches.delete(fetch);
@@ -202,13 +202,13 @@ export class CachedObject {
   }
 
   async #fetchRun(run: ByteRange): Promise<void> {
-    const { store, counters } = this.#modules;
+    const { store, counters } = this.#dependencies;
     const { generation } = this.#presence;
     const bytes = await store.get(this.key, run).catch((error: unknown) => {
-      this.#modules.onFetched(error);
+      this.#dependencies.onFetched(error);
       throw error;
     });
-    this.#modules.onFetched();
+    this.#dependencies.onFetched();
     counters.requests++;
     counters.fetchedBytes += bytes.length;
     await this.#write(bytes, run.start);
@@ -219,7 +219,7 @@ export class CachedObject {
   #mark(run: ByteRange): void {
     const added = this.#presence.add(run);
     this.#presentBytes += added;
-    this.#modules.onStored(this, added);
+    this.#dependencies.onStored(this, added);
   }
 
   async #write(bytes: Uint8Array, offset: number): Promise<void> {

@@ -28,7 +28,7 @@ export interface ObjectCacheOptions {
   readonly requestCountMax: number;
 }
 
-export interface ObjectCacheModules {
+export interface ObjectCacheDependencies {
   readonly store: ObjectStore;
   readonly clock: Clock;
 }
@@ -53,7 +53,7 @@ export class ObjectCache {
   /** Called after each request to the store, with its error if it failed. */
   onFetched: (error?: unknown) => void = () => undefined;
   readonly #options: ObjectCacheOptions;
-  readonly #modules: ObjectCacheModules;
+  readonly #dependencies: ObjectCacheDependencies;
   readonly #gate: Gate;
   readonly #aheadBudget = new ByteBudget(aheadBytesMax);
   /** Both maps are in the order of the last use. */
@@ -65,19 +65,19 @@ export class ObjectCache {
   #bytes = 0;
   #frequentBytes = 0;
 
-  private constructor(options: ObjectCacheOptions, modules: ObjectCacheModules) {
+  private constructor(options: ObjectCacheOptions, dependencies: ObjectCacheDependencies) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.#gate = new Gate(options.requestCountMax);
   }
 
   /** Opens a cache with the files that an earlier process left in its folder. */
   static async open(
     options: ObjectCacheOptions,
-    modules: ObjectCacheModules,
+    dependencies: ObjectCacheDependencies,
   ): Promise<ObjectCache> {
     await makeFolder(options.folder);
-    const cache = new ObjectCache(options, modules);
+    const cache = new ObjectCache(options, dependencies);
     cache.#load();
     return cache;
   }
@@ -88,7 +88,7 @@ export class ObjectCache {
 
   /** Returns the object with this name and length, and counts that as a use. `key` is its key in the store. */
   use(name: string, key: string, byteLength: number): CachedObject {
-    const nowMs = this.#modules.clock.nowMs();
+    const nowMs = this.#dependencies.clock.nowMs();
     const known = this.#recent.get(name) ?? this.#frequent.get(name);
     if (known !== undefined) {
       this.#touch(name, known, nowMs);
@@ -131,7 +131,7 @@ export class ObjectCache {
   /** Writes the maps of objects that changed, at an interval, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#modules.clock.sleep(saveEveryMs, signal);
+      await this.#dependencies.clock.sleep(saveEveryMs, signal);
       this.#save();
     }
   }
@@ -146,7 +146,7 @@ export class ObjectCache {
     return new CachedObject(
       { folder, name, byteLength },
       {
-        store: this.#modules.store,
+        store: this.#dependencies.store,
         gate: this.#gate,
         aheadBudget: this.#aheadBudget,
         counters: this.counters,

@@ -19,7 +19,7 @@ export class TransientFailure extends Error {
   override readonly name = 'TransientFailure';
 }
 
-export interface RetryModules {
+export interface RetryDependencies {
   readonly clock: Clock;
   /** Returns a number from 0 to 1. */
   readonly random: () => number;
@@ -32,7 +32,7 @@ export interface RetryModules {
 export async function withRetries<Result>(
   operation: string,
   attempt: () => Promise<Result>,
-  { clock, random }: RetryModules,
+  { clock, random }: RetryDependencies,
   limits: RetryLimits = RETRY_LIMITS,
 ): Promise<Result> {
   for (let count = 1; ; count++) {

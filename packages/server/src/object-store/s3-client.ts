@@ -29,7 +29,7 @@ export interface S3Options {
   readonly connectionCountMax: number;
 }
 
-export interface S3Modules {
+export interface S3Dependencies {
   readonly credentials: GetCredentials;
   readonly clock: Clock;
   readonly random: () => number;
@@ -53,13 +53,13 @@ interface Send {
 
 export class S3Client implements ObjectStore {
   readonly #options: S3Options;
-  readonly #modules: S3Modules;
+  readonly #dependencies: S3Dependencies;
   readonly #agent: Agent;
   readonly #base: string;
 
-  constructor(options: S3Options, modules: S3Modules) {
+  constructor(options: S3Options, dependencies: S3Dependencies) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     const { requestMsMax, connectionCountMax } = options;
     this.#agent = new Agent({
       connections: connectionCountMax,
@@ -162,13 +162,13 @@ export class S3Client implements ObjectStore {
   }
 
   #retried(operation: string, key: string, attempt: () => Promise<Answer>): Promise<Answer> {
-    return withRetries(`${operation} ${key}`, attempt, this.#modules);
+    return withRetries(`${operation} ${key}`, attempt, this.#dependencies);
   }
 
   async #send(send: Send): Promise<Answer> {
     const { operation, method, body } = send;
     const { region, requestMsMax } = this.#options;
-    const { accessKeyId, secretAccessKey, sessionToken } = await this.#modules.credentials();
+    const { accessKeyId, secretAccessKey, sessionToken } = await this.#dependencies.credentials();
     const signer = new AwsV4Signer({
       accessKeyId,
       secretAccessKey,
@@ -187,7 +187,7 @@ export class S3Client implements ObjectStore {
       dispatcher: this.#agent,
       signal: AbortSignal.timeout(requestMsMax),
     });
-    this.#modules.onAnswer?.(operation, answer.body.length);
+    this.#dependencies.onAnswer?.(operation, answer.body.length);
     return judgeAnswer(operation, answer);
   }
 

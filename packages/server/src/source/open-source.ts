@@ -9,7 +9,7 @@ import type { Source } from './source.ts';
 
 export type SourceOptions = RpcSourceOptions | PortalSourceOptions;
 
-export interface SourceModules {
+export interface SourceDependencies {
   readonly clock: Clock;
   readonly random: Random;
   /** Reads the replies with blocks in another thread. */
@@ -20,15 +20,15 @@ export interface SourceModules {
   readonly observeSourceCall?: (sourceName: string, call: string, seconds: number) => void;
 }
 
-export function openSource(options: SourceOptions, given: SourceModules): Source {
+export function openSource(options: SourceOptions, given: SourceDependencies): Source {
   const observeCall = (call: string, seconds: number) =>
     given.observeSourceCall?.(options.name, call, seconds);
-  const modules = { ...given, observeCall };
+  const dependencies = { ...given, observeCall };
   switch (options.kind) {
     case 'rpc':
-      return new RpcSource(options, modules);
+      return new RpcSource(options, dependencies);
     case 'portal':
-      return new PortalSource(options, modules);
+      return new PortalSource(options, dependencies);
     default:
       return unreachable(options);
   }

@@ -34,10 +34,10 @@ export class SourceHealth {
   #readyMs = 0;
   #answeredMs = Number.NEGATIVE_INFINITY;
 
-  constructor(name: string, modules: { readonly clock: Clock; readonly random: Random }) {
+  constructor(name: string, dependencies: { readonly clock: Clock; readonly random: Random }) {
     this.#name = name;
-    this.#clock = modules.clock;
-    this.#random = modules.random;
+    this.#clock = dependencies.clock;
+    this.#random = dependencies.random;
   }
 
   get status(): SourceStatus {

@@ -75,10 +75,10 @@ export class Journal {
    */
   static async open(
     options: JournalOptions,
-    modules: { readonly fs: Fs },
+    dependencies: { readonly fs: Fs },
   ): Promise<{ journal: Journal; content: JournalContent }> {
-    const journal = new Journal(options, modules.fs);
-    await modules.fs.makeFolder(options.folder);
+    const journal = new Journal(options, dependencies.fs);
+    await dependencies.fs.makeFolder(options.folder);
     try {
       return { journal, content: await journal.#recover() };
     } catch (error) {

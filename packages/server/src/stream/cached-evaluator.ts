@@ -7,7 +7,7 @@ import { BlockCollector } from './block-collector.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import { LinePiece } from './line-piece.ts';
 
-export interface CachedEvaluatorModules {
+export interface CachedEvaluatorDependencies {
   /** The name of the dataset, because datasets share the cache. */
   readonly dataset: string;
   readonly answers: AnswerCache;
@@ -37,7 +37,7 @@ export class CachedEvaluator implements BlockEvaluator {
   readonly #answers: AnswerCache;
   readonly #evaluator: BlockEvaluator;
 
-  constructor({ dataset, answers, evaluator }: CachedEvaluatorModules) {
+  constructor({ dataset, answers, evaluator }: CachedEvaluatorDependencies) {
     this.#dataset = dataset;
     this.#answers = answers;
     this.#evaluator = evaluator;

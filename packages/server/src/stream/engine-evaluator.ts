@@ -11,7 +11,7 @@ import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-eva
 import type { DatasetSegments } from './dataset-segments.ts';
 import { LinePiece } from './line-piece.ts';
 
-export interface EngineEvaluatorModules {
+export interface EngineEvaluatorDependencies {
   /** Shared with other datasets. */
   readonly pool: EnginePool;
   /** Shared with the lookups of the dataset. */
@@ -87,7 +87,7 @@ export class EngineEvaluator implements BlockEvaluator {
    */
   #nextTurn = 0;
 
-  constructor({ pool, segments }: EngineEvaluatorModules) {
+  constructor({ pool, segments }: EngineEvaluatorDependencies) {
     this.#pool = pool;
     this.#segments = segments;
   }

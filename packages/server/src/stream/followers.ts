@@ -25,7 +25,7 @@ export interface HeadFollower {
   take(news: HeadNews): number | null;
 }
 
-export interface FollowersModules {
+export interface FollowersDependencies {
   readonly dataset: DatasetReader;
   readonly clock: Clock;
   readonly shared: SharedEvaluations;
@@ -74,11 +74,11 @@ export class Followers {
   readonly #clock: Clock;
   #ticking = false;
 
-  constructor(limits: StreamLimits, modules: FollowersModules) {
+  constructor(limits: StreamLimits, dependencies: FollowersDependencies) {
     this.#limits = limits;
-    this.#dataset = modules.dataset;
-    this.#clock = modules.clock;
-    this.#groups = new HeadGroups(limits, modules);
+    this.#dataset = dependencies.dataset;
+    this.#clock = dependencies.clock;
+    this.#groups = new HeadGroups(limits, dependencies);
   }
 
   get count(): number {

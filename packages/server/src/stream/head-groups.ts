@@ -50,7 +50,7 @@ interface HeadGroup {
   isAdvancing: boolean;
 }
 
-export interface HeadGroupsModules {
+export interface HeadGroupsDependencies {
   readonly dataset: DatasetReader;
   readonly shared: SharedEvaluations;
 }
@@ -63,7 +63,7 @@ export class HeadGroups {
   /** Serves one group after another, so that an event loop iteration has one slice for any number of groups. */
   #handingOut: Promise<void> = Promise.resolve();
 
-  constructor(limits: StreamLimits, { dataset, shared }: HeadGroupsModules) {
+  constructor(limits: StreamLimits, { dataset, shared }: HeadGroupsDependencies) {
     this.#limits = limits;
     this.#dataset = dataset;
     this.#shared = shared;

@@ -7,7 +7,7 @@ import type { EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import type { StreamRange } from './decide-start.ts';
 import type { Followers, WaitOptions } from './followers.ts';
 import { LinePiece } from './line-piece.ts';
-import { LineStream, type StreamModules } from './line-stream.ts';
+import { LineStream, type StreamDependencies } from './line-stream.ts';
 import type { SharedEvaluations } from './shared-evaluations.ts';
 import { STREAM_LIMITS } from './stream-limits.ts';
 import { ManualClock } from './testing/manual-clock.ts';
@@ -59,7 +59,7 @@ interface Settings {
 
 function makeStream({ range, isDeflated = false, isFed = false, isAlone = false }: Settings = {}) {
   const whole = { fromBlock: 0, toBlock: undefined, parentBlockHash: undefined };
-  const modules = {
+  const dependencies = {
     dataset,
     clock,
     isFed,
@@ -89,7 +89,7 @@ function makeStream({ range, isDeflated = false, isFed = false, isAlone = false 
         await clock.advance(options.deadlineMs - clock.nowMs());
       },
     } as unknown as Followers,
-  } satisfies StreamModules;
+  } satisfies StreamDependencies;
   return new LineStream(
     {
       selection: parseTestQuery({ fromBlock: 0 }),
@@ -97,7 +97,7 @@ function makeStream({ range, isDeflated = false, isFed = false, isAlone = false 
       signal: stop.signal,
       isDeflated,
     },
-    modules,
+    dependencies,
   );
 }
 

@@ -26,7 +26,7 @@ import type { StreamLimits } from './stream-limits.ts';
 
 export type StreamEnd = 'complete' | 'fork' | 'time' | 'quiet' | 'closing' | 'trimmed' | 'fault';
 
-export interface StreamModules {
+export interface StreamDependencies {
   readonly dataset: DatasetReader;
   readonly evaluator: BlockEvaluator;
   readonly shared: SharedEvaluations;
@@ -64,7 +64,7 @@ export interface PieceSink {
 
 export class LineStream {
   readonly #options: LineStreamOptions;
-  readonly #modules: StreamModules;
+  readonly #dependencies: StreamDependencies;
   /** Pieces that `next` has not returned yet. */
   readonly #ready: LinePiece[] = [];
   #scan: Scan | null = null;
@@ -81,11 +81,11 @@ export class LineStream {
   #followSinceMs: number | null = null;
   #sink: PieceSink | undefined;
 
-  constructor(options: LineStreamOptions, modules: StreamModules) {
+  constructor(options: LineStreamOptions, dependencies: StreamDependencies) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.#next = options.range.fromBlock;
-    this.#lineMs = modules.clock.nowMs();
+    this.#lineMs = dependencies.clock.nowMs();
     this.#newsMs = this.#lineMs;
   }
 
@@ -113,7 +113,7 @@ export class LineStream {
   }
 
   async next(): Promise<IteratorResult<LinePiece, StreamEnd>> {
-    if (this.#isDelivering) this.#lineMs = this.#modules.clock.nowMs();
+    if (this.#isDelivering) this.#lineMs = this.#dependencies.clock.nowMs();
     this.#isDelivering = false;
     for (;;) {
       if (this.#ready.length > 0) {
@@ -128,7 +128,7 @@ export class LineStream {
         await this.#step();
       } catch (error) {
         const isAborted = this.#options.signal.aborted;
-        if (!isAborted) this.#modules.reportFault(error);
+        if (!isAborted) this.#dependencies.reportFault(error);
         await this.#endScan();
         this.#finish(isAborted ? 'closing' : 'fault');
       }
@@ -155,7 +155,7 @@ export class LineStream {
   /** Returns a promise only if the stream must wait, so that a waiting follower has no suspended function of its own. */
   #step(): Promise<void> | undefined {
     if (this.#scan !== null) return this.#continueScan(this.#scan);
-    const { dataset, isFed } = this.#modules;
+    const { dataset, isFed } = this.#dependencies;
     const { toBlock } = this.#options.range;
     if (toBlock !== undefined && this.#next > toBlock) {
       this.#finish('complete');
@@ -185,7 +185,7 @@ export class LineStream {
   async #beginScan(lease: SnapshotLease): Promise<void> {
     const { snapshot } = lease;
     const { selection, range, signal, isDeflated } = this.#options;
-    const { evaluator, clock, limits } = this.#modules;
+    const { evaluator, clock, limits } = this.#dependencies;
     const tip = tipOf(snapshot, range.finalizedOnly)?.number ?? -1;
     const last = Math.min(tip, range.toBlock ?? Number.POSITIVE_INFINITY);
     // A short range far below the head is history; no other stream is likely to be there.
@@ -203,7 +203,7 @@ export class LineStream {
     try {
       if (this.#next > last) return this.#reach(last, version);
       const range = { selection, snapshot, first: this.#next, last, isDeflated };
-      const some = await this.#modules.shared.evaluateSome(range);
+      const some = await this.#dependencies.shared.evaluateSome(range);
       for (const blocks of some.blocks) this.#cover(blocks);
       this.#reach(some.last, some.last === last ? version : null);
     } finally {
@@ -212,7 +212,7 @@ export class LineStream {
   }
 
   async #continueScan(scan: Scan): Promise<void> {
-    const { clock, limits } = this.#modules;
+    const { clock, limits } = this.#dependencies;
     const isOld = clock.nowMs() - scan.startMs >= limits.snapshotMsMax;
     if (isOld && this.#covered !== null) {
       this.#doneVersion = null;
@@ -243,7 +243,7 @@ export class LineStream {
     this.#covered = blocks;
     this.#isMarked = blocks.endsWithLine;
     this.#next = blocks.lastCovered.number + 1;
-    this.#newsMs = this.#modules.clock.nowMs();
+    this.#newsMs = this.#dependencies.clock.nowMs();
     if (blocks.piece !== null) this.#makeReady(blocks.piece);
     this.#markIfDue();
     this.#endIfFollowedTooLong();
@@ -262,7 +262,7 @@ export class LineStream {
   }
 
   async #wait(version: number): Promise<void> {
-    const { clock, dataset, followers, limits } = this.#modules;
+    const { clock, dataset, followers, limits } = this.#dependencies;
     const { signal } = this.#options;
     this.#followSinceMs ??= clock.nowMs();
     const place = this.#place();
@@ -280,7 +280,7 @@ export class LineStream {
 
   /** Returns the time of the next check without a new block. */
   #deadlineMs(): number {
-    const { quietMsMax, markMs } = this.#modules.limits;
+    const { quietMsMax, markMs } = this.#dependencies.limits;
     const followEndMs = (this.#followSinceMs ?? this.#newsMs) + this.#followMsMax();
     const endMs = Math.min(followEndMs, this.#newsMs + quietMsMax);
     return this.#isMarked ? endMs : Math.min(endMs, this.#lineMs + markMs);
@@ -296,7 +296,7 @@ export class LineStream {
         this.#ready.unshift(piece);
         return null;
       }
-      this.#lineMs = this.#modules.clock.nowMs();
+      this.#lineMs = this.#dependencies.clock.nowMs();
     }
     return this.#end === null ? this.#deadlineMs() : null;
   }
@@ -311,7 +311,7 @@ export class LineStream {
   }
 
   #markIfDue(): void {
-    const { clock, limits } = this.#modules;
+    const { clock, limits } = this.#dependencies;
     if (this.#covered === null || this.#isMarked || this.#ready.length > 0) return;
     if (clock.nowMs() - this.#lineMs < limits.markMs) return;
     this.#isMarked = true;
@@ -320,12 +320,12 @@ export class LineStream {
 
   #endIfFollowedTooLong(): void {
     if (this.#followSinceMs === null) return;
-    const followedMs = this.#modules.clock.nowMs() - this.#followSinceMs;
+    const followedMs = this.#dependencies.clock.nowMs() - this.#followSinceMs;
     if (followedMs >= this.#followMsMax()) this.#finish('time');
   }
 
   #followMsMax(): number {
-    const { followMsMax, solanaFollowMsMax } = this.#modules.limits;
+    const { followMsMax, solanaFollowMsMax } = this.#dependencies.limits;
     if (this.#options.selection.dialect !== 'solana') return followMsMax;
     return Math.min(followMsMax, solanaFollowMsMax);
   }

@@ -4,7 +4,7 @@ import type { BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import type { Query } from '../query/query.ts';
 import { decideStart, type StartDecision, type StreamRange } from './decide-start.ts';
-import { LineStream, type StreamModules } from './line-stream.ts';
+import { LineStream, type StreamDependencies } from './line-stream.ts';
 
 /** The heads of the snapshot with which a response began. */
 export interface StreamHeads {
@@ -35,21 +35,21 @@ export type OpenedStream =
 /** Finds the start of a request, waits for it for a moment if necessary, and reads the first piece before the status is sent. */
 export async function openStream(
   options: OpenStreamOptions,
-  modules: StreamModules,
+  dependencies: StreamDependencies,
 ): Promise<OpenedStream> {
   const { query, finalizedOnly, signal, isDeflated = false } = options;
   const { fromBlock, toBlock, parentBlockHash } = query;
   const range: StreamRange = { fromBlock, toBlock, parentBlockHash, finalizedOnly };
-  const { lease, decision } = await judgeAndWait(range, modules, signal);
+  const { lease, decision } = await judgeAndWait(range, dependencies, signal);
   const { head, finalized } = lease.snapshot;
   // Clients of this dialect reject blocks of a finalized response that are above the finalized head in its headers.
   const endsAtFinalized = finalizedOnly && query.dialect === 'solana';
   const heads: StreamHeads = { head: endsAtFinalized ? finalized : head, finalized };
   if (decision.kind === 'scan' && !signal.aborted) {
-    const selection = modules.shared.shareable(query);
+    const selection = dependencies.shared.shareable(query);
     const last = endsAtFinalized ? Math.min(toBlock ?? Infinity, finalized?.number ?? -1) : toBlock;
     const covered = { ...range, toBlock: last };
-    const lines = new LineStream({ selection, range: covered, signal, isDeflated }, modules);
+    const lines = new LineStream({ selection, range: covered, signal, isDeflated }, dependencies);
     const end = await lines.start(lease);
     if (end === null) return { kind: 'lines', heads, lines };
     return end === 'complete' ? { kind: 'empty', heads } : { kind: 'closing' };
@@ -66,10 +66,10 @@ interface Judged {
 
 async function judgeAndWait(
   range: StreamRange,
-  modules: StreamModules,
+  dependencies: StreamDependencies,
   signal: AbortSignal,
 ): Promise<Judged> {
-  const { dataset, clock, followers, limits, isFed } = modules;
+  const { dataset, clock, followers, limits, isFed } = dependencies;
   const deadlineMs = clock.nowMs() + limits.waitMsMax;
   for (;;) {
     const judged = await judgeConfirmed(range, dataset);

@@ -4,9 +4,9 @@ import { emptySnapshot, type SealedSegment } from '../chain/chain-snapshot.ts';
 import type { CachedPlace } from '../object-store/cached-range-file.ts';
 import type { OpenStreamOptions } from './open-stream.ts';
 import { ManualClock } from './testing/manual-clock.ts';
-import { type WarmUpDataset, type WarmUpModules, warmUp } from './warm-up.ts';
+import { type WarmUpDataset, type WarmUpDependencies, warmUp } from './warm-up.ts';
 
-type Pool = WarmUpModules['pool'];
+type Pool = WarmUpDependencies['pool'];
 
 /** Segments of ten slots each: 0 to 9, 10 to 19, and so on. */
 function makeDataset(

@@ -89,7 +89,7 @@ const queries = [
   { fields, includeAllBlocks: true },
 ];
 
-export interface WarmUpModules {
+export interface WarmUpDependencies {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly pool: Pick<EnginePool, 'isIdle' | 'scanCount' | 'open' | 'run' | 'close'>;
@@ -97,11 +97,11 @@ export interface WarmUpModules {
 
 export async function warmUp(
   datasets: readonly WarmUpDataset[],
-  modules: WarmUpModules,
+  dependencies: WarmUpDependencies,
 ): Promise<void> {
-  const { clock, signal, pool } = modules;
+  const { clock, signal, pool } = dependencies;
   const endMs = clock.nowMs() + warmUpMsMax;
-  const clients = new ClientQueries(modules);
+  const clients = new ClientQueries(dependencies);
   let workMs = 0;
   try {
     for (const read of planAll(datasets, pool)) {
@@ -120,17 +120,17 @@ export async function warmUp(
 
 /** Notices the queries of clients by the number of scans. */
 class ClientQueries {
-  readonly #modules: WarmUpModules;
+  readonly #dependencies: WarmUpDependencies;
   #seenCount: number;
   #lastMs = Number.NEGATIVE_INFINITY;
 
-  constructor(modules: WarmUpModules) {
-    this.#modules = modules;
-    this.#seenCount = modules.pool.scanCount;
+  constructor(dependencies: WarmUpDependencies) {
+    this.#dependencies = dependencies;
+    this.#seenCount = dependencies.pool.scanCount;
   }
 
   async waitForQuiet(endMs: number): Promise<void> {
-    const { clock, signal, pool } = this.#modules;
+    const { clock, signal, pool } = this.#dependencies;
     for (;;) {
       const nowMs = clock.nowMs();
       const count = pool.scanCount;
@@ -143,7 +143,7 @@ class ClientQueries {
 
   /** Ignores the scans since the last wait, which are those of the warm-up. */
   skipOwn(): void {
-    this.#seenCount = this.#modules.pool.scanCount;
+    this.#seenCount = this.#dependencies.pool.scanCount;
   }
 }
 
@@ -151,7 +151,7 @@ type Read = (signal: AbortSignal) => Promise<void>;
 
 function* planAll(
   datasets: readonly WarmUpDataset[],
-  pool: WarmUpModules['pool'],
+  pool: WarmUpDependencies['pool'],
 ): Generator<Read> {
   const all = datasets.flatMap(({ reader, streams }) =>
     localSegments(reader, reader.snapshot()).map((segment) => ({ reader, streams, segment })),
@@ -187,7 +187,7 @@ interface Opening {
 
 /** Opens the newest segment in one of the threads, reads its first blocks and closes it. The lease keeps its file meanwhile. */
 async function openNewest(
-  pool: WarmUpModules['pool'],
+  pool: WarmUpDependencies['pool'],
   { reader, number, selection }: Opening,
   signal: AbortSignal,
 ): Promise<void> {

@@ -16,9 +16,9 @@ export class SimulatedTime {
   /** With `paused`, only `advance` changes the time. */
   constructor(
     options: { readonly startMs: number; readonly speed: number; readonly paused: boolean },
-    modules: { clock: Clock },
+    dependencies: { clock: Clock },
   ) {
-    this.#clock = modules.clock;
+    this.#clock = dependencies.clock;
     this.speed = options.speed;
     this.#baseMs = options.startMs;
     this.#since = options.paused ? undefined : this.#clock.nowMs();

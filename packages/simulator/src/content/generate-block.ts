@@ -38,8 +38,8 @@ export function createStock(options: ContentOptions): Stock {
   const machine = new Machine({ world, book, random }, { isTokenNew });
   const scene = new Scene(machine, options);
   const runner = new BlockRunner(options, { scene, random: random.fork('blocks') });
-  const modules = { runner, random: random.fork('rewards'), world, book };
-  return { pool, world, timeline: new Timeline(options, modules) };
+  const dependencies = { runner, random: random.fork('rewards'), world, book };
+  return { pool, world, timeline: new Timeline(options, dependencies) };
 }
 
 export class BlockGenerator {

@@ -8,9 +8,9 @@ import { replaceEverywhere } from './json-text.ts';
 export function applyBlockFaults(
   block: ChainBlock,
   rendered: RenderedContent,
-  modules: { faults: Faults; chain: SimulatedChain },
+  dependencies: { faults: Faults; chain: SimulatedChain },
 ): RenderedContent {
-  const edits = collectEdits(block, modules);
+  const edits = collectEdits(block, dependencies);
   if (edits.length === 0) return rendered;
   let text = Buffer.from(rendered.json).toString();
   for (const edit of edits) text = edit(text);

@@ -57,9 +57,9 @@ export class Faults {
   readonly #listeners = new Set<() => void>();
   #nextId = 1;
 
-  constructor(modules: { random: Random; nowMs: () => number }) {
-    this.#random = modules.random;
-    this.#nowMs = modules.nowMs;
+  constructor(dependencies: { random: Random; nowMs: () => number }) {
+    this.#random = dependencies.random;
+    this.#nowMs = dependencies.nowMs;
   }
 
   /** Starts a fault, given as a `FaultRequest`. Rejects anything else with the values that are allowed. */

@@ -1,6 +1,6 @@
 import { type Faults, numberOf, textOf } from '../faults/faults.ts';
 import { failure, RpcFailure } from './rpc-failure.ts';
-import { type RpcModules, RpcNode, type RpcResult } from './rpc-methods.ts';
+import { type RpcDependencies, RpcNode, type RpcResult } from './rpc-methods.ts';
 import {
   type RpcCall,
   type RpcId,
@@ -12,18 +12,18 @@ import {
 /** Yields the pieces of a response one by one, so that a batch of large blocks is never in memory as a whole. */
 export function* answerRequest(
   request: RpcRequest,
-  modules: RpcModules,
+  dependencies: RpcDependencies,
 ): Generator<Uint8Array | string> {
   if (request.kind === 'single') {
-    yield* answerItem(request.item, modules);
+    yield* answerItem(request.item, dependencies);
     yield lineEnd;
     return;
   }
-  const items = orderBatch(request.items.filter(isAnswered), modules.faults);
+  const items = orderBatch(request.items.filter(isAnswered), dependencies.faults);
   yield '[';
   for (const [index, item] of items.entries()) {
     if (index > 0) yield ',';
-    yield* answerItem(item, modules);
+    yield* answerItem(item, dependencies);
   }
   yield `]${lineEnd}`;
 }
@@ -43,7 +43,7 @@ function orderBatch(items: readonly RpcItem[], faults: Faults): RpcItem[] {
   return ordered;
 }
 
-function* answerItem(item: RpcItem, modules: RpcModules): Generator<Uint8Array | string> {
+function* answerItem(item: RpcItem, dependencies: RpcDependencies): Generator<Uint8Array | string> {
   if (!isAnswered(item)) return;
   if ('failure' in item) {
     yield renderFailure(item.failure, item.id);
@@ -52,7 +52,7 @@ function* answerItem(item: RpcItem, modules: RpcModules): Generator<Uint8Array |
   const id = item.id ?? null;
   let result: RpcResult;
   try {
-    result = answerCall(item, modules);
+    result = answerCall(item, dependencies);
   } catch (error) {
     if (!(error instanceof RpcFailure)) throw error;
     yield renderFailure(error, id);
@@ -63,8 +63,8 @@ function* answerItem(item: RpcItem, modules: RpcModules): Generator<Uint8Array |
   yield `,"id":${JSON.stringify(id)}}`;
 }
 
-function answerCall(call: RpcCall, modules: RpcModules): RpcResult {
-  const { faults } = modules;
+function answerCall(call: RpcCall, dependencies: RpcDependencies): RpcResult {
+  const { faults } = dependencies;
   const subject = { method: call.method, slot: slotOfCall(call) };
   const refused = faults.take('rpc-error', subject);
   if (refused !== undefined) {
@@ -72,7 +72,7 @@ function answerCall(call: RpcCall, modules: RpcModules): RpcResult {
     throw new RpcFailure(standard.code, textOf(refused, 'message') ?? standard.message);
   }
   if (faults.take('null-result', subject)) return 'null';
-  return new RpcNode(modules).call(call.method, call.params);
+  return new RpcNode(dependencies).call(call.method, call.params);
 }
 
 export function renderFailure({ code, message, data }: RpcFailure, id: RpcId): string {

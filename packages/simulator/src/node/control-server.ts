@@ -10,7 +10,7 @@ import { readBody } from './read-body.ts';
 const bodyBytesMax = 64 * 1024;
 const advanceMsMax = 365 * 24 * 3_600_000;
 
-export interface ControlModules {
+export interface ControlDependencies {
   readonly faults: Faults;
   readonly time: SimulatedTime;
   readonly view: NodeView;
@@ -23,31 +23,34 @@ interface Answer {
 }
 
 /** Creates the server with which a person or a test sets the faults of the node and changes its time. */
-export function createControlServer(modules: ControlModules): Server {
+export function createControlServer(dependencies: ControlDependencies): Server {
   return createServer((request, response) => {
-    answer(request, modules)
+    answer(request, dependencies)
       .then((reply) => send(response, reply))
       .catch((error) => send(response, refusal(error)));
   });
 }
 
-async function answer(request: IncomingMessage, modules: ControlModules): Promise<Answer> {
+async function answer(
+  request: IncomingMessage,
+  dependencies: ControlDependencies,
+): Promise<Answer> {
   const url = new URL(request.url ?? '/', 'http://control');
   const [, topic = '', id] = url.pathname.split('/');
   switch (`${request.method} /${topic}`) {
     case 'GET /':
       return { status: 200, body: describeControl() };
     case 'GET /faults':
-      return { status: 200, body: modules.faults.list().map(describeFault) };
+      return { status: 200, body: dependencies.faults.list().map(describeFault) };
     case 'POST /faults':
-      return { status: 201, body: describeFault(modules.faults.set(await readJson(request))) };
+      return { status: 201, body: describeFault(dependencies.faults.set(await readJson(request))) };
     case 'DELETE /faults':
-      return { status: 200, body: { cleared: clearFaults(modules.faults, url, id) } };
+      return { status: 200, body: { cleared: clearFaults(dependencies.faults, url, id) } };
     case 'GET /time':
-      return { status: 200, body: describeTime(modules) };
+      return { status: 200, body: describeTime(dependencies) };
     case 'POST /time':
-      changeTime(await readJson(request), modules);
-      return { status: 200, body: describeTime(modules) };
+      changeTime(await readJson(request), dependencies);
+      return { status: 200, body: describeTime(dependencies) };
     default:
       return { status: 404, body: { error: describeControl() } };
   }
@@ -69,7 +72,7 @@ function describeFault({ id, kind, parameters, scope, hits }: Fault): unknown {
   return { id, kind, ...parameters, ...scope, hits };
 }
 
-function describeTime({ time, view, slotMs }: ControlModules): unknown {
+function describeTime({ time, view, slotMs }: ControlDependencies): unknown {
   const { processedSlot, confirmedSlot, finalizedSlot, firstAvailableSlot } = view.stateAt();
   return {
     paused: time.paused,
@@ -99,7 +102,7 @@ function clearFaults(faults: Faults, url: URL, id: string | undefined): number {
   return cleared;
 }
 
-function changeTime(request: unknown, { time, slotMs }: ControlModules): void {
+function changeTime(request: unknown, { time, slotMs }: ControlDependencies): void {
   const entries = Object.entries(request ?? {});
   const [name, value]: readonly unknown[] = entries.length === 1 ? elementAt(entries, 0) : [];
   const unitMs = name === 'advanceSlots' ? slotMs : name === 'advanceMs' ? 1 : 0;

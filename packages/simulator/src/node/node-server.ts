@@ -10,25 +10,25 @@ import { answerRequest, renderFailure } from './answer-request.ts';
 import type { NodeLimits } from './limits.ts';
 import { readBody } from './read-body.ts';
 import { RpcFailure } from './rpc-failure.ts';
-import type { RpcModules } from './rpc-methods.ts';
+import type { RpcDependencies } from './rpc-methods.ts';
 import { parseRpcRequest, type RpcRequest } from './rpc-request.ts';
 
 const gzipAsync = promisify(gzip);
 const gzipLevel = 1;
 
-interface NodeServerModules extends RpcModules {
+interface NodeServerDependencies extends RpcDependencies {
   readonly clock: Clock;
   readonly limits: NodeLimits;
 }
 
 /** Creates the server for a node's JSON-RPC over HTTP POST, at any path. */
-export function createNodeServer(modules: NodeServerModules): Server {
+export function createNodeServer(dependencies: NodeServerDependencies): Server {
   const server = createServer((request, response) => {
-    new Exchange(request, response, modules)
+    new Exchange(request, response, dependencies)
       .run()
       .catch((error: unknown) => endBroken(response, error));
   });
-  server.maxConnections = modules.limits.connectionCountMax;
+  server.maxConnections = dependencies.limits.connectionCountMax;
   return server;
 }
 
@@ -46,12 +46,16 @@ function endBroken(response: ServerResponse, error: unknown): void {
 class Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #modules: NodeServerModules;
+  readonly #dependencies: NodeServerDependencies;
 
-  constructor(request: IncomingMessage, response: ServerResponse, modules: NodeServerModules) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    dependencies: NodeServerDependencies,
+  ) {
     this.#request = request;
     this.#response = response;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   async run(): Promise<void> {
@@ -62,7 +66,7 @@ class Exchange {
     if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
       return this.#sendText(415, 'Content-Type: application/json is required');
     }
-    const { bodyBytesMax, batchItemsMax } = this.#modules.limits;
+    const { bodyBytesMax, batchItemsMax } = this.#dependencies.limits;
     const body = await readBody(this.#request, bodyBytesMax);
     if (body === undefined) {
       // The rest of the body is not read, so the connection cannot be used again.
@@ -73,7 +77,7 @@ class Exchange {
   }
 
   async #answer(request: RpcRequest): Promise<void> {
-    const { faults, clock } = this.#modules;
+    const { faults, clock } = this.#dependencies;
     const wire = new WireFaults(faults, request);
     if (wire.take('stall')) return;
     const delay = wire.take('delay');
@@ -88,7 +92,7 @@ class Exchange {
     if (broken) return this.#sendText(numberOf(broken, 'status'), 'out of order');
     this.#response.setHeader('Content-Type', 'application/json; charset=utf-8');
     const bodyFaults = wire.takeBodyFaults();
-    const pieces = answerRequest(request, this.#modules);
+    const pieces = answerRequest(request, this.#dependencies);
     if (bodyFaults) return this.#sendFaulty(joinPieces(pieces), bodyFaults);
     if (request.kind === 'single') return this.#sendWhole([...pieces]);
     await this.#sendPieces(pieces);
@@ -133,7 +137,7 @@ class Exchange {
     const { dropAtByte, bytesPerSecond } = faults;
     if (dropAtByte !== undefined) return sendAndDrop(this.#response, body, dropAtByte);
     if (bytesPerSecond !== undefined) {
-      return sendSlowly(this.#response, body, { bytesPerSecond, clock: this.#modules.clock });
+      return sendSlowly(this.#response, body, { bytesPerSecond, clock: this.#dependencies.clock });
     }
     this.#response.writeHead(200, { 'Content-Length': body.length }).end(body);
   }

@@ -20,12 +20,12 @@ export class NodeView {
 
   constructor(
     options: { lagSlots: number },
-    modules: { chain: SimulatedChain; time: SimulatedTime; faults: Faults },
+    dependencies: { chain: SimulatedChain; time: SimulatedTime; faults: Faults },
   ) {
     this.#ownLagSlots = options.lagSlots;
-    this.#chain = modules.chain;
-    this.#time = modules.time;
-    this.#faults = modules.faults;
+    this.#chain = dependencies.chain;
+    this.#time = dependencies.time;
+    this.#faults = dependencies.faults;
   }
 
   /** How many slots this node is behind the ledger. */

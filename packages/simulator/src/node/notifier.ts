@@ -14,7 +14,7 @@ export interface ProcessedSlot {
   readonly root: number;
 }
 
-export interface NotifierModules {
+export interface NotifierDependencies {
   readonly view: NodeView;
   readonly time: SimulatedTime;
   readonly faults: Faults;
@@ -24,7 +24,7 @@ export interface NotifierModules {
 /** Follows the changes of the node's state and reports newly processed blocks until the signal aborts. */
 export async function notifyChanges(
   { slotMs }: { readonly slotMs: number },
-  { view, time, faults, onProcessed }: NotifierModules,
+  { view, time, faults, onProcessed }: NotifierDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   const stopListening = faults.onChange(() => time.nudge());

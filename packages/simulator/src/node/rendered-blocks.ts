@@ -14,8 +14,8 @@ export class RenderedBlocks {
   /** The highest block that was requested with its transactions, and the options of the request. */
   #highest: { readonly slot: number; readonly options: RenderOptions } | undefined;
 
-  constructor({ bytesMax }: { bytesMax: number }, modules: { render: RenderBlock }) {
-    this.#render = modules.render;
+  constructor({ bytesMax }: { bytesMax: number }, dependencies: { render: RenderBlock }) {
+    this.#render = dependencies.render;
     const sizeCalculation = ({ json }: RenderedContent): number => json.length;
     this.#cache = new LRUCache({ maxSize: bytesMax, sizeCalculation });
   }

@@ -21,7 +21,7 @@ const rangeSlotsMax = 500_000;
 /** A real node that is further behind reports itself as unhealthy. */
 const healthySlotsBehindMax = 128;
 
-export interface RpcModules {
+export interface RpcDependencies {
   readonly chain: SimulatedChain;
   readonly view: NodeView;
   readonly faults: Faults;
@@ -35,12 +35,12 @@ type Method = (node: RpcNode, params: readonly unknown[]) => RpcResult;
 
 /** The methods of one node at the time of a call. */
 export class RpcNode {
-  readonly modules: RpcModules;
+  readonly dependencies: RpcDependencies;
   readonly state: NodeState;
 
-  constructor(modules: RpcModules) {
-    this.modules = modules;
-    this.state = modules.view.stateAt();
+  constructor(dependencies: RpcDependencies) {
+    this.dependencies = dependencies;
+    this.state = dependencies.view.stateAt();
   }
 
   call(method: string, params: readonly unknown[]): RpcResult {
@@ -53,7 +53,7 @@ export class RpcNode {
   committedBlock(slot: number, commitment: 'confirmed' | 'finalized'): ChainBlock {
     const { firstAvailableSlot, branch } = this.state;
     if (slot < firstAvailableSlot) throw failure(-32001, { slot, firstAvailableSlot });
-    const hidden = this.modules.faults.find('skip-block', { slot });
+    const hidden = this.dependencies.faults.find('skip-block', { slot });
     const as = hidden && textOf(hidden, 'as');
     if (as === 'skipped') throw failure(-32007, { slot });
     if (as === 'unavailable') throw failure(-32004, { slot });
@@ -63,15 +63,15 @@ export class RpcNode {
   }
 
   rendered(block: ChainBlock, config: BlockConfig): RenderedContent {
-    const rendered = this.modules.blocks.get(block, config);
+    const rendered = this.dependencies.blocks.get(block, config);
     if (config.transactionDetails === 'full' && rendered.versionMax > config.versionMax) {
       throw failure(-32015, { slot: block.slot, version: rendered.versionMax });
     }
-    return applyBlockFaults(block, rendered, this.modules);
+    return applyBlockFaults(block, rendered, this.dependencies);
   }
 
   listBlocks(first: number, last: number): string {
-    const { faults } = this.modules;
+    const { faults } = this.dependencies;
     const redeliver = faults.take('redeliver', { method: 'getBlocks', slot: first });
     const copies = redeliver ? numberOf(redeliver, 'copies') : 1;
     const slots: number[] = [];
@@ -115,7 +115,7 @@ function getBlockTime(node: RpcNode, params: readonly unknown[]): RpcResult {
 }
 
 function getHealth(node: RpcNode): RpcResult {
-  const slotsBehind = node.modules.view.lagSlots;
+  const slotsBehind = node.dependencies.view.lagSlots;
   if (slotsBehind > healthySlotsBehindMax) {
     throw failure(-32005, { slotsBehind }, { numSlotsBehind: slotsBehind });
   }
@@ -123,7 +123,7 @@ function getHealth(node: RpcNode): RpcResult {
 }
 
 function getGenesisHash(node: RpcNode): RpcResult {
-  const { chain, faults } = node.modules;
+  const { chain, faults } = node.dependencies;
   const isOther = faults.take('other-genesis', { method: 'getGenesisHash' }) !== undefined;
   return JSON.stringify(isOther ? chain.hash('other genesis') : chain.genesisHash);
 }

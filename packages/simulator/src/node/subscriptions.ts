@@ -6,7 +6,7 @@ import type { NodeLimits } from './limits.ts';
 import { SUBSCRIBE_METHOD } from './method-names.ts';
 import type { ProcessedSlot } from './notifier.ts';
 import { failure, RpcFailure } from './rpc-failure.ts';
-import type { RpcModules } from './rpc-methods.ts';
+import type { RpcDependencies } from './rpc-methods.ts';
 import { parseRpcRequest, type RpcCall, type RpcItem } from './rpc-request.ts';
 
 /** By id: the notification that the fault `disorder` sends after the next one. */
@@ -18,13 +18,13 @@ const closeCodeBusy = 1013;
 /** The slot subscriptions of a node's WebSockets. */
 export class Subscriptions {
   readonly #limits: NodeLimits;
-  readonly #modules: Pick<RpcModules, 'faults'>;
+  readonly #dependencies: Pick<RpcDependencies, 'faults'>;
   readonly #sockets = new Map<WebSocket, HeldNotifications>();
   #nextId = 0;
 
-  constructor(options: { limits: NodeLimits }, modules: Pick<RpcModules, 'faults'>) {
+  constructor(options: { limits: NodeLimits }, dependencies: Pick<RpcDependencies, 'faults'>) {
     this.#limits = options.limits;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   add(socket: WebSocket): void {
@@ -57,7 +57,7 @@ export class Subscriptions {
   }
 
   #notify(socket: WebSocket, held: HeldNotifications, id: number, result: ProcessedSlot): void {
-    const { faults } = this.#modules;
+    const { faults } = this.#dependencies;
     const { slot } = result;
     const subject = { method: SUBSCRIBE_METHOD, slot };
     if (faults.find('stall', subject) || this.#isClosedByFault(socket, subject)) return;
@@ -84,7 +84,7 @@ export class Subscriptions {
     socket: WebSocket,
     subject: { method: string; slot: number } | undefined,
   ): boolean {
-    const fault = this.#modules.faults.take('ws-close', subject);
+    const fault = this.#dependencies.faults.take('ws-close', subject);
     if (fault) socket.close(numberOf(fault, 'code'));
     return fault !== undefined;
   }

@@ -1,7 +1,7 @@
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { lagSeconds } from '../../http/describe-dataset.ts';
 
-export interface VisibleLagModules {
+export interface VisibleLagDependencies {
   readonly ledgerUnixMs: () => number;
   readonly observe: (seconds: number) => void;
 }
@@ -9,7 +9,7 @@ export interface VisibleLagModules {
 /** Reports the lag of each new head when readers can see it, until the signal aborts. */
 export async function watchVisibleLag(
   reader: DatasetReader,
-  { ledgerUnixMs, observe }: VisibleLagModules,
+  { ledgerUnixMs, observe }: VisibleLagDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   let { version, head } = reader.snapshot();

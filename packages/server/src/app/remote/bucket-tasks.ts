@@ -10,12 +10,12 @@ import type { DamageWatch } from '../../cluster/watch-damage.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Closers } from '../closers.ts';
 import type { StoreConfig } from '../config/remote-schema.ts';
-import type { OpenDatasetModules } from '../open-dataset.ts';
+import type { OpenDatasetDependencies } from '../open-dataset.ts';
 import type { PlannedDataset } from '../plan-datasets.ts';
 import type { Tasks } from '../tasks.ts';
 import { openStore } from './open-store.ts';
 
-export interface RemoteModules extends OpenDatasetModules {
+export interface RemoteDependencies extends OpenDatasetDependencies {
   readonly log: Logger;
   readonly closers: Closers;
   readonly tasks: Tasks;
@@ -28,20 +28,20 @@ const collectEveryMs = 30 * 60_000;
 export async function openBucketOf(
   { names, folder }: PlannedDataset,
   config: StoreConfig,
-  modules: RemoteModules,
+  dependencies: RemoteDependencies,
 ): Promise<Bucket> {
-  const random = Random.fromSeed(modules.seed).fork(`store ${names.name}`);
+  const random = Random.fromSeed(dependencies.seed).fork(`store ${names.name}`);
   const store = openStore(config, {
-    clock: modules.clock,
+    clock: dependencies.clock,
     environment: process.env,
     random: () => random.unit(),
   });
-  modules.closers.add(() => store.close());
+  dependencies.closers.add(() => store.close());
   const { cacheBytesMax, requestCountMax } = config;
   const cacheFolder = join(folder, 'cache');
   const options = { dataset: names.name, cacheFolder, cacheBytesMax, requestCountMax };
-  const bucket = await openBucket(options, { store, clock: modules.clock });
-  modules.closers.add(async () => bucket.cache.close());
+  const bucket = await openBucket(options, { store, clock: dependencies.clock });
+  dependencies.closers.add(async () => bucket.cache.close());
   return bucket;
 }
 
@@ -56,14 +56,14 @@ export function runReader(
   dataset: Dataset,
   bucket: Bucket,
   damage: DamageWatch,
-  modules: Pick<RemoteModules, 'clock' | 'tasks'> & {
+  dependencies: Pick<RemoteDependencies, 'clock' | 'tasks'> & {
     readonly reader: string;
     /** See `keepLease`. */
     readonly oldestAgeMs?: () => number;
   },
 ): void {
   const { store } = bucket;
-  const { clock, tasks, reader, oldestAgeMs = () => dataset.oldestLeaseMs } = modules;
+  const { clock, tasks, reader, oldestAgeMs = () => dataset.oldestLeaseMs } = dependencies;
   bucket.cache.onFetched = (error) => reportFetch(dataset, error);
   tasks.run((signal) => bucket.cache.run(signal));
   tasks.run((signal) => damage.run(dataset, clock, signal));
@@ -81,12 +81,12 @@ function reportFetch({ alarms }: Dataset, error: unknown): void {
 /** Removes unused objects from the bucket at an interval, until the signal aborts. */
 export async function collectRegularly(
   { dataset, store, log }: Bucket,
-  modules: Pick<RemoteModules, 'clock' | 'log'> & {
+  dependencies: Pick<RemoteDependencies, 'clock' | 'log'> & {
     readonly writer: string;
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
-  const { clock, signal, writer } = modules;
+  const { clock, signal, writer } = dependencies;
   while (!signal.aborted) {
     await clock.sleep(collectEveryMs, signal);
     if (signal.aborted) return;
@@ -103,13 +103,13 @@ export async function collectRegularly(
         nowUnixMs,
       });
       if (manifests + objects > 0)
-        modules.log.info(
+        dependencies.log.info(
           { dataset, manifests, objects },
           'removed unused objects from the object store',
         );
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      modules.log.warn({ dataset, code: error.code }, error.message);
+      dependencies.log.warn({ dataset, code: error.code }, error.message);
     }
   }
 }

@@ -17,7 +17,7 @@ import {
   collectRegularly,
   countersOf,
   openBucketOf,
-  type RemoteModules,
+  type RemoteDependencies,
   runReader,
 } from './bucket-tasks.ts';
 import { openShared } from './open-shared.ts';
@@ -26,22 +26,22 @@ import { openShared } from './open-shared.ts';
 export async function openRemote(
   planned: PlannedDataset,
   config: Pick<Config, 'store' | 'feed' | 'role'>,
-  modules: RemoteModules,
+  dependencies: RemoteDependencies,
 ): Promise<OpenedDataset> {
   const { store, feed, role } = config;
   assert(store !== undefined, 'this is loaded only where a store is configured');
-  if (feed !== undefined) return openShared(planned, { store, feed, role }, modules);
-  return { dataset: await openOwned(planned, store, modules) };
+  if (feed !== undefined) return openShared(planned, { store, feed, role }, dependencies);
+  return { dataset: await openOwned(planned, store, dependencies) };
 }
 
 /** Opens a dataset that this machine alone writes. */
 async function openOwned(
   planned: PlannedDataset,
   config: StoreConfig,
-  modules: RemoteModules,
+  dependencies: RemoteDependencies,
 ): Promise<Dataset> {
-  const { fs, clock, tasks } = modules;
-  const bucket = await openBucketOf(planned, config, modules);
+  const { fs, clock, tasks } = dependencies;
+  const bucket = await openBucketOf(planned, config, dependencies);
   const newWriter = () => `folder-${randomUUID()}`;
   const { writer, number } = await claimFolder(planned.folder, bucket, { fs, newWriter });
   const damage = new DamageWatch(bucket.segments);
@@ -51,10 +51,10 @@ async function openOwned(
     onDamage: (segment: SealedSegment) => damage.report(segment),
     limits: { sealBlockCount: config.segmentBlockCount },
   };
-  const dataset = await openPlanned(planned, { ...modules, remote });
+  const dataset = await openPlanned(planned, { ...dependencies, remote });
   const keeper = new ManifestKeeper({ writer, number }, { dataset, log: bucket.log, clock });
   tasks.run((signal) => keeper.run(signal));
-  runReader(dataset, bucket, damage, { ...modules, reader: writer });
-  tasks.run((signal) => collectRegularly(bucket, { ...modules, writer, signal }));
+  runReader(dataset, bucket, damage, { ...dependencies, reader: writer });
+  tasks.run((signal) => collectRegularly(bucket, { ...dependencies, writer, signal }));
   return dataset;
 }

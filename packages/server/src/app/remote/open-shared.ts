@@ -24,7 +24,7 @@ import {
   collectRegularly,
   countersOf,
   openBucketOf,
-  type RemoteModules,
+  type RemoteDependencies,
   runReader,
 } from './bucket-tasks.ts';
 
@@ -44,12 +44,12 @@ const storeRetryMs = 1_000;
 export async function openShared(
   planned: PlannedDataset,
   { store: storeConfig, feed: feedConfig, role }: SharedConfig,
-  modules: RemoteModules,
+  dependencies: RemoteDependencies,
 ): Promise<OpenedDataset> {
-  const { fs, clock, tasks, closers } = modules;
+  const { fs, clock, tasks, closers } = dependencies;
   const { name } = planned.names;
   const member = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  const bucket = await openBucketOf(planned, storeConfig, modules);
+  const bucket = await openBucketOf(planned, storeConfig, dependencies);
   const feed = await JetStreamFeed.open({ ...feedConfig, dataset: name }, { clock });
   closers.add(() => feed.close());
   const manifest = await prepareReplica(
@@ -71,7 +71,7 @@ export async function openShared(
       sealBlockCount: storeConfig.segmentBlockCount,
     },
   };
-  const dataset = await openPlanned(planned, { ...modules, remote });
+  const dataset = await openPlanned(planned, { ...dependencies, remote });
   try {
     replica.attach(dataset);
     if (manifest !== undefined) await replica.restoreHot(manifest);
@@ -82,14 +82,14 @@ export async function openShared(
   }
   // While this process is behind the feed, it still needs the segments of its own older state.
   const oldestAgeMs = () => Math.max(dataset.oldestLeaseMs, replica.behindMs);
-  runReader(dataset, bucket, damage, { ...modules, reader: member, oldestAgeMs });
-  tasks.run((signal) => tidy(dataset, modules, signal));
+  runReader(dataset, bucket, damage, { ...dependencies, reader: member, oldestAgeMs });
+  tasks.run((signal) => tidy(dataset, dependencies, signal));
   if (role === 'read') tasks.run((signal) => replica.follow(signal));
   const parts = { dataset, bucket, feed, replica, member };
   return {
     dataset,
     lead: (work) => {
-      if (role !== 'read') tasks.run((signal) => compete(parts, { ...modules, work }, signal));
+      if (role !== 'read') tasks.run((signal) => compete(parts, { ...dependencies, work }, signal));
     },
   };
 }
@@ -108,11 +108,11 @@ interface SharedParts {
 /** Follows the feed, and writes whenever this process has the lease. */
 async function compete(
   parts: SharedParts,
-  modules: RemoteModules & { readonly work: (signal: AbortSignal) => Promise<void> },
+  dependencies: RemoteDependencies & { readonly work: (signal: AbortSignal) => Promise<void> },
   signal: AbortSignal,
 ): Promise<void> {
   const { dataset, feed, replica, member } = parts;
-  const { clock, log, work } = modules;
+  const { clock, log, work } = dependencies;
   const { name } = dataset.description;
   await takeTurns(
     member,
@@ -120,7 +120,7 @@ async function compete(
       replica,
       feed,
       clock,
-      work: (turn) => runTurn(parts, { ...modules, work }, turn),
+      work: (turn) => runTurn(parts, { ...dependencies, work }, turn),
       onTurn: (isLeading) => log.info({ dataset: name }, isLeading ? 'writing' : 'standing by'),
       onFault: (error) => log.warn({ dataset: name, code: error.code }, error.message),
     },
@@ -131,20 +131,20 @@ async function compete(
 /** One term of a writer: follows the sources, advances the manifest, and removes unused objects. */
 async function runTurn(
   parts: SharedParts,
-  modules: RemoteModules & { readonly work: (signal: AbortSignal) => Promise<void> },
+  dependencies: RemoteDependencies & { readonly work: (signal: AbortSignal) => Promise<void> },
   turn: AbortSignal,
 ): Promise<void> {
   const stop = new AbortController();
   const end = () => stop.abort();
   turn.addEventListener('abort', end, { once: true });
   if (turn.aborted) stop.abort();
-  const trimmer = new FeedTrimmer({ ...modules, feed: parts.feed });
+  const trimmer = new FeedTrimmer({ ...dependencies, feed: parts.feed });
   const running = [
-    keepManifests(parts, { ...modules, trimmer }, stop.signal),
+    keepManifests(parts, { ...dependencies, trimmer }, stop.signal),
     trimmer.run(stop.signal),
-    modules.work(stop.signal),
-    watchDisk(parts.dataset, modules.clock, stop.signal),
-    collectRegularly(parts.bucket, { ...modules, writer: parts.member, signal: stop.signal }),
+    dependencies.work(stop.signal),
+    watchDisk(parts.dataset, dependencies.clock, stop.signal),
+    collectRegularly(parts.bucket, { ...dependencies, writer: parts.member, signal: stop.signal }),
   ];
   try {
     await Promise.all(running);
@@ -158,7 +158,7 @@ async function runTurn(
 /** Creates manifests until the signal aborts. While the store cannot be reached, it retries, and blocks are still written to the feed. */
 async function keepManifests(
   parts: SharedParts,
-  { clock, trimmer }: Pick<RemoteModules, 'clock'> & { readonly trimmer: FeedTrimmer },
+  { clock, trimmer }: Pick<RemoteDependencies, 'clock'> & { readonly trimmer: FeedTrimmer },
   signal: AbortSignal,
 ): Promise<void> {
   const { alarms } = parts.dataset;
@@ -220,7 +220,7 @@ function diskFault(storage: StorageStatus): CodedError {
 
 async function tidy(
   dataset: Dataset,
-  { clock }: Pick<RemoteModules, 'clock'>,
+  { clock }: Pick<RemoteDependencies, 'clock'>,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {

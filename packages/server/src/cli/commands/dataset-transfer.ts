@@ -62,7 +62,7 @@ async function transfer(
   const lock = await lockDataFolder(config.data);
   const { bucket, close } = await openBucketOf(name, config);
   const merger = new MergeThread(systemClock);
-  const modules = {
+  const dependencies = {
     fs: nodeFs,
     merge: (segments: Parameters<typeof merger.merge>[0]) => merger.merge(segments),
     newWriter: () => `folder-${randomUUID()}`,
@@ -72,13 +72,13 @@ async function transfer(
   try {
     if (direction === 'push') {
       const { pushDataset } = await import('../../cluster/push-dataset.ts');
-      const { segments, manifest, leftBlocks } = await pushDataset(folder, bucket, modules);
+      const { segments, manifest, leftBlocks } = await pushDataset(folder, bucket, dependencies);
       const left = leftBlocks === 0 ? '' : `; ${formatCount(leftBlocks)} blocks are not final yet`;
       progress.finish();
       out.write(`${name}: manifest ${manifest} with ${formatCount(segments)} segments${left}\n`);
     } else {
       const { pullDataset } = await import('../../cluster/pull-dataset.ts');
-      const { segments } = await pullDataset(folder, bucket, modules);
+      const { segments } = await pullDataset(folder, bucket, dependencies);
       progress.finish();
       out.write(`${name}: ${formatCount(segments)} segments in ${folder}\n`);
     }

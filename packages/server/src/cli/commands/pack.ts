@@ -99,17 +99,17 @@ interface PackSummary {
 
 async function packBlocks(
   lines: AsyncIterable<BlockLine>,
-  modules: {
+  dependencies: {
     normalize: NormalizeOptions;
     write: (bytes: Uint8Array) => void;
     progress: Progress;
   },
 ): Promise<PackSummary> {
-  const { normalize, progress } = modules;
+  const { normalize, progress } = dependencies;
   let bytes = 0;
   const writer = new SegmentWriter((piece) => {
     bytes += piece.length;
-    modules.write(piece);
+    dependencies.write(piece);
   });
   let firstSlot = -1;
   let lastSlot = -1;

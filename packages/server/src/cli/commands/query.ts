@@ -15,7 +15,7 @@ import { addQueryOptions, type Output, type QueryOptions } from '../query/query-
 import type { RowSource } from '../query/record-rows.ts';
 import { renderCurl, renderTypeScript } from '../query/render-request.ts';
 import { resolveRange } from '../query/resolve-range.ts';
-import { createTargetClient, type RunModules, runQuery } from '../query/run-query.ts';
+import { createTargetClient, type RunDependencies, runQuery } from '../query/run-query.ts';
 import { CountSink, createFileSink, createStreamSink } from '../query/sinks.ts';
 import { createTableWriter } from '../query/table-writer.ts';
 import { stopSignal } from '../stop-signal.ts';
@@ -53,7 +53,7 @@ Examples:
 Every line has the hash of its block, which is needed to resume. After a fork, blocks are printed again from the common block on;
 a file of --out is truncated to the common block instead.`;
 
-interface QueryModules {
+interface QueryDependencies {
   readonly target: Target;
   readonly context: CommandContext;
 }
@@ -61,7 +61,7 @@ interface QueryModules {
 async function query(
   options: QueryOptions,
   { draft, rows }: BuiltQuery,
-  { target, context }: QueryModules,
+  { target, context }: QueryDependencies,
 ): Promise<void> {
   const { follow, finalized, count, out: path } = options;
   if (follow === true && target.folder !== undefined) {
@@ -87,13 +87,14 @@ async function query(
     isEndless: follow === true,
     showsProgress: options.quiet !== true && (path !== undefined || !isTerminal(context.out)),
   };
-  const modules = { target, signal, err: context.err };
-  if (count === true) return countRecords(run, modules, context);
+  const dependencies = { target, signal, err: context.err };
+  if (count === true) return countRecords(run, dependencies, context);
   const writer = chooseWriter({ query: asked, rows }, options, context.out);
-  if (path !== undefined) return writeFile({ ...run, options, path, writer }, modules, context.out);
+  if (path !== undefined)
+    return writeFile({ ...run, options, path, writer }, dependencies, context.out);
   const sink = createStreamSink(context.out, writer);
   try {
-    const blocks = await runQuery(run, { ...modules, sink });
+    const blocks = await runQuery(run, { ...dependencies, sink });
     if (isTerminal(context.out))
       context.err.write(
         `${formatCount(blocks)} blocks from slot ${first} to ${last ?? 'the head'}\n`,
@@ -130,13 +131,13 @@ function arraysOf(query: QueryBody): readonly RecordArray[] {
 
 async function countRecords(
   run: Run,
-  modules: Omit<RunModules, 'sink'>,
+  dependencies: Omit<RunDependencies, 'sink'>,
   { out }: CommandContext,
 ): Promise<void> {
   const sink = new CountSink(arraysOf(run.query));
   // Records are sent without fields, because only their number matters.
   const query = { ...everything(run.query), fields: {} };
-  await runQuery({ ...run, query }, { ...modules, sink });
+  await runQuery({ ...run, query }, { ...dependencies, sink });
   const counts = Object.entries(sink.counts);
   if (!isTerminal(out)) return void out.write(`${JSON.stringify(sink.counts)}\n`);
   const rows = counts.map(([name, value]) => [name, formatCount(value)]);
@@ -151,7 +152,7 @@ interface FileOutput {
 
 async function writeFile(
   { options, path, writer, ...run }: Run & FileOutput,
-  modules: Omit<RunModules, 'sink'>,
+  dependencies: Omit<RunDependencies, 'sink'>,
   out: NodeJS.WritableStream,
 ): Promise<void> {
   const { force = false, kind } = options;
@@ -168,8 +169,8 @@ async function writeFile(
   try {
     const { cursor } = file;
     const tip = cursor?.blocks.at(-1);
-    if (tip !== undefined) modules.err.write(`${path} continues after slot ${tip.number}\n`);
-    await runQuery({ ...run, cursor }, { ...modules, sink });
+    if (tip !== undefined) dependencies.err.write(`${path} continues after slot ${tip.number}\n`);
+    await runQuery({ ...run, cursor }, { ...dependencies, sink });
   } finally {
     await sink.close();
   }

@@ -93,7 +93,7 @@ async function buildQuery({ last, finalized }: TailOptions, client: Client): Pro
   };
 }
 
-interface FollowModules {
+interface FollowDependencies {
   readonly client: ReturnType<typeof createClient>;
   readonly lines: TailLines;
   readonly out: CommandContext['out'];
@@ -103,7 +103,7 @@ interface FollowModules {
 async function follow(
   query: QueryBody,
   { blocks: countMax = Infinity, finalized }: TailOptions,
-  { client, lines, out, signal }: FollowModules,
+  { client, lines, out, signal }: FollowDependencies,
 ): Promise<void> {
   let count = 0;
   const stream = client.stream(query, { signal, finalized: finalized === true });

@@ -21,8 +21,8 @@ async function checkStore(config: StoreConfig): Promise<Finding> {
   const { probeStore } = await import('../../object-store/probe-store.ts');
   const place = `bucket ${config.bucket}${config.prefix === '' ? '' : `/${config.prefix}`}`;
   try {
-    const modules = { clock: systemClock, environment: process.env, random: () => 1 };
-    const store = openStore(config, modules);
+    const dependencies = { clock: systemClock, environment: process.env, random: () => 1 };
+    const store = openStore(config, dependencies);
     try {
       await probeStore(store, randomBytes(8).toString('hex'));
     } finally {

@@ -53,7 +53,7 @@ export interface RunOptions {
   readonly showsProgress: boolean;
 }
 
-export interface RunModules {
+export interface RunDependencies {
   readonly target: Target;
   readonly sink: BlockSink;
   readonly signal: AbortSignal;
@@ -61,8 +61,11 @@ export interface RunModules {
 }
 
 /** Returns the number of blocks that were read. */
-export async function runQuery(options: RunOptions, modules: RunModules): Promise<number> {
-  const { target, signal, err } = modules;
+export async function runQuery(
+  options: RunOptions,
+  dependencies: RunDependencies,
+): Promise<number> {
+  const { target, signal, err } = dependencies;
   const meter = new QueryMeter(options, err);
   const client = createTargetClient(target, {
     isPatient: options.isEndless,
@@ -75,9 +78,9 @@ export async function runQuery(options: RunOptions, modules: RunModules): Promis
     ...(cursor === undefined ? {} : { cursor }),
   });
   try {
-    return await pump(stream, options, modules);
+    return await pump(stream, options, dependencies);
   } catch (error) {
-    throw explain(error, modules);
+    throw explain(error, dependencies);
   } finally {
     meter.end();
   }
@@ -86,7 +89,7 @@ export async function runQuery(options: RunOptions, modules: RunModules): Promis
 async function pump(
   stream: AsyncIterable<Batch>,
   { limit = Infinity, isEndless }: RunOptions,
-  { sink, signal }: RunModules,
+  { sink, signal }: RunDependencies,
 ): Promise<number> {
   let count = 0;
   try {
@@ -107,7 +110,7 @@ async function pump(
   return count;
 }
 
-function explain(error: unknown, { target, signal }: RunModules): unknown {
+function explain(error: unknown, { target, signal }: RunDependencies): unknown {
   if (signal.aborted) return new CodedError('query-interrupted', {}, { cause: error });
   const [file] = target.folder?.damaged ?? [];
   return file === undefined ? error : new CodedError('segment-damaged', { file }, { cause: error });

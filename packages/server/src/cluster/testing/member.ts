@@ -46,20 +46,20 @@ export async function startMember(
   );
   const manifest = await prepareReplica(folder, { writer: 'test', mayWrite }, { fs, bucket, feed });
   const replica = new Replica({ dataset: datasetName, feed, store, clock: systemClock }, manifest);
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   if (!(await datasetExists(folder, fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
     await createDataset(
       folder,
       { name: datasetName, aliases: [], votes: 'drop', ...rest },
-      modules,
+      dependencies,
     );
   }
   const { publish, checkGrowth } = replica;
   const confirm = () => replica.confirm();
   const dataset = await Dataset.open(
     { folder, realTime: true, limits: { sealBlockCount: 4 } },
-    { ...modules, segments: bucket.segments, publish, checkGrowth, confirm },
+    { ...dependencies, segments: bucket.segments, publish, checkGrowth, confirm },
   );
   replica.attach(dataset);
   if (manifest !== undefined) await replica.restoreHot(manifest);

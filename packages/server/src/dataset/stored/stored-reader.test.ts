@@ -28,10 +28,10 @@ let dataset: Dataset;
 /** Writes a segment of six blocks and two hot blocks, and keeps the dataset open for writing. */
 beforeEach(async () => {
   fs = new SimFs();
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
-  await createDataset(folder, { name: 'ledger', aliases: ['other'], ...kept }, modules);
-  dataset = await Dataset.open({ folder, realTime: true }, modules);
+  await createDataset(folder, { name: 'ledger', aliases: ['other'], ...kept }, dependencies);
+  dataset = await Dataset.open({ folder, realTime: true }, dependencies);
   const { parentSlot, parentHash } = (blocks[0] as Block).header;
   await dataset.commit([{ kind: 'create', anchor: { number: parentSlot, hash: parentHash } }]);
   const sealed = blocks.slice(0, 6);

@@ -51,7 +51,7 @@ function rawBlocks(): Block[] {
     });
 }
 
-const modules = (signal = new AbortController().signal) => ({
+const dependencies = (signal = new AbortController().signal) => ({
   fs: nodeFs,
   clock: systemClock,
   isLockHeld: () => true,
@@ -59,7 +59,7 @@ const modules = (signal = new AbortController().signal) => ({
 });
 
 async function storedBlocks(folder: string): Promise<Block[]> {
-  const dataset = await Dataset.open({ folder, realTime: false }, modules());
+  const dataset = await Dataset.open({ folder, realTime: false }, dependencies());
   try {
     const { segments, hot } = dataset.snapshot();
     const sealed = await Promise.all(segments.map((segment) => dataset.readSegment(segment)));
@@ -72,7 +72,7 @@ async function storedBlocks(folder: string): Promise<Block[]> {
 
 test('error: dataset-upgrade-needed: a folder of format 1 is rejected', async () => {
   const folder = copyOfGolden();
-  await expect(Dataset.open({ folder, realTime: false }, modules())).rejects.toMatchObject({
+  await expect(Dataset.open({ folder, realTime: false }, dependencies())).rejects.toMatchObject({
     code: 'dataset-upgrade-needed',
     detail: { formatVersion: 1, known: 2 },
   });
@@ -80,24 +80,27 @@ test('error: dataset-upgrade-needed: a folder of format 1 is rejected', async ()
 
 test('default: the conversion keeps every record of sealed and hot blocks', async () => {
   const folder = copyOfGolden();
-  const summary = await upgradeDataset({ folder }, modules());
+  const summary = await upgradeDataset({ folder }, dependencies());
   expect(summary).toEqual({ segmentsConverted: 2, hotBlocksConverted: 4, isComplete: true });
   expect(await storedBlocks(folder)).toEqual(rawBlocks());
   expect(await verifyDataset({ folder }, nodeFs, new AbortController().signal)).toEqual([]);
   expect(readdirSync(join(folder, 'segments'))).toHaveLength(2);
-  const again = await upgradeDataset({ folder }, modules());
+  const again = await upgradeDataset({ folder }, dependencies());
   expect(again).toEqual({ segmentsConverted: 0, hotBlocksConverted: 0, isComplete: true });
 });
 
 test('behavior: the next run finishes a run that was stopped between segments', async () => {
   const folder = copyOfGolden();
   const stop = new AbortController();
-  const first = await upgradeDataset({ folder, onPart: () => stop.abort() }, modules(stop.signal));
+  const first = await upgradeDataset(
+    { folder, onPart: () => stop.abort() },
+    dependencies(stop.signal),
+  );
   expect(first).toEqual({ segmentsConverted: 1, hotBlocksConverted: 0, isComplete: false });
-  await expect(Dataset.open({ folder, realTime: false }, modules())).rejects.toMatchObject({
+  await expect(Dataset.open({ folder, realTime: false }, dependencies())).rejects.toMatchObject({
     code: 'dataset-upgrade-needed',
   });
-  const second = await upgradeDataset({ folder }, modules());
+  const second = await upgradeDataset({ folder }, dependencies());
   expect(second).toEqual({ segmentsConverted: 1, hotBlocksConverted: 4, isComplete: true });
   expect(await storedBlocks(folder)).toEqual(rawBlocks());
 });
@@ -119,7 +122,7 @@ test('behavior: each segment is reported, and unused ones of an earlier run are 
         names.push(readdirSync(segments).includes('unused.segment'));
       },
     },
-    modules(),
+    dependencies(),
   );
   expect(parts.map(([, byteLength]) => byteLength)).toEqual(sizes);
   expect(parts.reduce((sum, [blockCount]) => sum + blockCount, 4)).toBe(rawBlocks().length);
@@ -128,9 +131,9 @@ test('behavior: each segment is reported, and unused ones of an earlier run are 
 
 test('error: dataset-write-failed: a process without the lock converts nothing', async () => {
   const folder = copyOfGolden();
-  const upgrade = upgradeDataset({ folder }, { ...modules(), isLockHeld: () => false });
+  const upgrade = upgradeDataset({ folder }, { ...dependencies(), isLockHeld: () => false });
   await expect(upgrade).rejects.toMatchObject({ code: 'dataset-write-failed' });
-  await expect(Dataset.open({ folder, realTime: false }, modules())).rejects.toMatchObject({
+  await expect(Dataset.open({ folder, realTime: false }, dependencies())).rejects.toMatchObject({
     code: 'dataset-upgrade-needed',
   });
 });
@@ -138,7 +141,7 @@ test('error: dataset-write-failed: a process without the lock converts nothing',
 test('error: journal-missing: segments without a journal are not converted', async () => {
   const folder = copyOfGolden();
   rmSync(join(folder, 'journal'), { recursive: true });
-  await expect(upgradeDataset({ folder }, modules())).rejects.toMatchObject({
+  await expect(upgradeDataset({ folder }, dependencies())).rejects.toMatchObject({
     code: 'journal-missing',
   });
 });
@@ -160,8 +163,10 @@ test('behavior: a run can be killed before each of its changes on the disk witho
         };
       },
     });
-    const outcome = await upgradeDataset({ folder }, { ...modules(), fs }).catch(() => 'killed');
-    await upgradeDataset({ folder }, modules());
+    const outcome = await upgradeDataset({ folder }, { ...dependencies(), fs }).catch(
+      () => 'killed',
+    );
+    await upgradeDataset({ folder }, dependencies());
     expect(await storedBlocks(folder), `killed at change ${killAt}`).toEqual(rawBlocks());
     if (outcome !== 'killed') return;
     expect(killAt).toBeLessThan(100);

@@ -21,7 +21,7 @@ export interface UpgradeOptions {
   readonly onPart?: (blockCount: number, byteLength: number) => void;
 }
 
-export interface UpgradeModules {
+export interface UpgradeDependencies {
   readonly fs: Fs;
   readonly isLockHeld: () => boolean;
   readonly signal: AbortSignal;
@@ -36,19 +36,24 @@ export interface UpgradeSummary {
 
 export async function upgradeDataset(
   options: UpgradeOptions,
-  modules: UpgradeModules,
+  dependencies: UpgradeDependencies,
 ): Promise<UpgradeSummary> {
   const { folder } = options;
-  const { fs } = modules;
+  const { fs } = dependencies;
   const manifest = await readManifest(fs, folder, [upgradableVersion, dataFormatVersion]);
   await checkJournalExists(folder, fs);
   const { journalFileBytesMax, groupBytesMax } = datasetLimits;
   const writer = await ChainWriter.open(
     { journal: { folder: `${folder}/journal`, fileBytesMax: journalFileBytesMax }, groupBytesMax },
-    { fs, isLockHeld: modules.isLockHeld, onVisible: () => {}, leasedPayloads: () => new Set() },
+    {
+      fs,
+      isLockHeld: dependencies.isLockHeld,
+      onVisible: () => {},
+      leasedPayloads: () => new Set(),
+    },
   );
   try {
-    const upgrade = new Upgrade(options, modules, writer);
+    const upgrade = new Upgrade(options, dependencies, writer);
     const summary = await upgrade.run();
     if (summary.isComplete) await writeManifest(fs, folder, manifest);
     return summary;
@@ -59,19 +64,19 @@ export async function upgradeDataset(
 
 class Upgrade {
   readonly #options: UpgradeOptions;
-  readonly #modules: UpgradeModules;
+  readonly #dependencies: UpgradeDependencies;
   readonly #writer: ChainWriter;
   readonly #store: SegmentStore;
 
-  constructor(options: UpgradeOptions, modules: UpgradeModules, writer: ChainWriter) {
+  constructor(options: UpgradeOptions, dependencies: UpgradeDependencies, writer: ChainWriter) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.#writer = writer;
-    this.#store = new SegmentStore(`${options.folder}/segments`, modules.fs);
+    this.#store = new SegmentStore(`${options.folder}/segments`, dependencies.fs);
   }
 
   async run(): Promise<UpgradeSummary> {
-    const { signal } = this.#modules;
+    const { signal } = this.#dependencies;
     await this.#collect();
     let segmentsConverted = 0;
     for (const segment of this.#writer.visible.segments) {
@@ -87,7 +92,7 @@ class Upgrade {
   /** The new file is durable before the commit that names it, and the old file is removed after the commit. */
   async #convertSegment(segment: SealedSegment): Promise<boolean> {
     const path = `${this.#options.folder}/segments/${segment.id}`;
-    const bytes = await readWholeFile(this.#modules.fs, path);
+    const bytes = await readWholeFile(this.#dependencies.fs, path);
     if (!isOlderFormat(bytes.subarray(0, headerBytes))) return false;
     const older = openAnySegment(bytes);
     const buffer = new SegmentBuffer();

@@ -31,10 +31,10 @@ let dataset: Dataset;
 /** Stores two segments of three blocks each, and three hot blocks. */
 beforeEach(async () => {
   fs = new SimFs();
-  const modules = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
-  await createDataset(folder, { name: 'ledger', aliases: [], ...kept }, modules);
-  dataset = await Dataset.open({ folder, realTime: true }, modules);
+  await createDataset(folder, { name: 'ledger', aliases: [], ...kept }, dependencies);
+  dataset = await Dataset.open({ folder, realTime: true }, dependencies);
   const { parentSlot, parentHash } = (blocks[0] as Block).header;
   await dataset.commit([{ kind: 'create', anchor: { number: parentSlot, hash: parentHash } }]);
   for (const part of [blocks.slice(0, 3), blocks.slice(3, 6)]) {
@@ -134,8 +134,8 @@ test('error: intact segments under the wrong names are detected by links and nam
 test('error: payload-damaged: a damaged hot block in an older journal file is reported by its slot', async () => {
   await dataset.close();
   const limits = { journalFileBytesMax: 1 };
-  const modules = { fs, clock: systemClock, isLockHeld: () => true };
-  dataset = await Dataset.open({ folder, realTime: true, limits }, modules);
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true };
+  dataset = await Dataset.open({ folder, realTime: true, limits }, dependencies);
   // The file is full, so the next commit starts another one.
   const block = (blocks[6] as Block).header;
   await dataset.commit([{ kind: 'finalize', block: { number: block.number, hash: block.hash } }]);
@@ -177,8 +177,8 @@ test('error: journal-missing: a dataset with segments but no journal is rejected
   expect(await verify()).toEqual(['journal: journal-missing']);
   const before = fs.paths();
   expect(before.filter((path) => path.endsWith('.segment'))).toHaveLength(2);
-  const modules = { fs, clock: systemClock, isLockHeld: () => true };
-  const opening = Dataset.open({ folder, realTime: false }, modules);
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true };
+  const opening = Dataset.open({ folder, realTime: false }, dependencies);
   await expect(opening).rejects.toMatchObject({ code: 'journal-missing' });
   expect(fs.paths()).toEqual(before);
 });
@@ -189,8 +189,8 @@ test('error: a dataset without its manifest is found and rejected, and no new on
   expect(await findDatasets('data', fs)).toEqual(['ledger']);
   expect(await datasetExists(folder, fs)).toBe(true);
   const before = fs.paths();
-  const modules = { fs, clock: systemClock, isLockHeld: () => true };
-  const opening = Dataset.open({ folder, realTime: false }, modules);
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true };
+  const opening = Dataset.open({ folder, realTime: false }, dependencies);
   await expect(opening).rejects.toMatchObject({ code: 'dataset-manifest-damaged' });
   expect(fs.paths()).toEqual(before);
 });
@@ -223,10 +223,10 @@ test('behavior: the journal has the place of each signature index, and a wrong p
 /** Verifies a dataset from slot 0 whose only block has this content. */
 async function verifyHot(bytes: (block: Block) => Uint8Array): Promise<string[]> {
   fs = new SimFs();
-  const modules = { fs, clock: systemClock, isLockHeld: () => true };
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true };
   const kept = { genesisHash: null, votes: 'drop', metaOptional: false, allowMissing: [] } as const;
-  await createDataset(folder, { name: 'ledger', aliases: [], ...kept }, modules);
-  dataset = await Dataset.open({ folder, realTime: true }, modules);
+  await createDataset(folder, { name: 'ledger', aliases: [], ...kept }, dependencies);
+  dataset = await Dataset.open({ folder, realTime: true }, dependencies);
   const header = makeHeader('a', 0, null);
   const block = { ...(blocks[0] as Block), header };
   await dataset.commit([

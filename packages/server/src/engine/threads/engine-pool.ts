@@ -72,7 +72,7 @@ interface PoolSegment {
   readonly fetch: FetchRanges | undefined;
 }
 
-export interface EnginePoolModules {
+export interface EnginePoolDependencies {
   /** Receives how long each run waited until it could start. */
   readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
 }
@@ -82,7 +82,7 @@ export type FetchRanges = (ranges: readonly ByteRange[], urgency: Urgency) => Pr
 
 export class EnginePool {
   readonly #options: EnginePoolOptions;
-  readonly #observeWait: EnginePoolModules['observeWait'];
+  readonly #observeWait: EnginePoolDependencies['observeWait'];
   readonly #threads: Worker[];
   readonly #segments = new Map<string, PoolSegment>();
   /** Closed segments that threads may still read. */
@@ -104,7 +104,7 @@ export class EnginePool {
   #onStarted: () => void = () => undefined;
   readonly #started: Promise<void>;
 
-  constructor(options: EnginePoolOptions, { observeWait }: EnginePoolModules = {}) {
+  constructor(options: EnginePoolOptions, { observeWait }: EnginePoolDependencies = {}) {
     this.#options = options;
     this.#observeWait = observeWait;
     this.#started = new Promise((resolve) => {

@@ -12,7 +12,7 @@ const aheadRangeCountMax = 48;
 const firstGroupCount = 4;
 const groupCountMax = 16;
 
-export interface ReadAheadModules {
+export interface ReadAheadDependencies {
   readonly groupCount: number;
   /** Whether the row group belongs to another thread or need not be read. */
   readonly isSkipped: (group: number) => boolean;
@@ -29,18 +29,19 @@ interface Requested extends ByteRange {
 }
 
 export class ReadAhead {
-  readonly #modules: ReadAheadModules;
+  readonly #dependencies: ReadAheadDependencies;
   #requested: readonly Requested[] = [];
   #parts: GroupParts | undefined;
   #groupCount = firstGroupCount;
 
-  constructor(modules: ReadAheadModules) {
-    this.#modules = modules;
+  constructor(dependencies: ReadAheadDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Requests the parts of the next row groups, from `first` on. */
   advance(first: number, parts: GroupParts): void {
-    const { groupCount, isSkipped, rangesOf, dictionariesOf, missing, fetchAhead } = this.#modules;
+    const { groupCount, isSkipped, rangesOf, dictionariesOf, missing, fetchAhead } =
+      this.#dependencies;
     const isKnown = this.#parts !== undefined && isSame(parts, this.#parts);
     this.#groupCount = isKnown ? Math.min(this.#groupCount * 2, groupCountMax) : firstGroupCount;
     this.#parts = parts;

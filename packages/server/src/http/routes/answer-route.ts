@@ -17,7 +17,7 @@ import { parseParameters } from './parse-parameters.ts';
 import { refuseUnread } from './refuse-unread.ts';
 import type { Route, RouteAnswer, RouteContext } from './route.ts';
 
-export interface AnswerRouteModules {
+export interface AnswerRouteDependencies {
   readonly context: RouteContext;
   /** Bytes of the bodies that are being read. */
   readonly queries: ByteMeter;
@@ -34,14 +34,18 @@ export interface RoutedRequest {
 export async function answerRoute(
   route: Route,
   routed: RoutedRequest,
-  modules: AnswerRouteModules,
+  dependencies: AnswerRouteDependencies,
 ): Promise<void> {
   const { request, reply, checked } = routed;
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  const held = new HeldBytes(modules.queries);
+  const held = new HeldBytes(dependencies.queries);
   try {
-    const answer = await answerWithin(route, routed, { ...modules, held, signal: gone.signal });
+    const answer = await answerWithin(route, routed, {
+      ...dependencies,
+      held,
+      signal: gone.signal,
+    });
     if (!gone.signal.aborted) await send(reply, answer, request.headers['accept-encoding']);
     else reply.hijack();
   } catch (error) {
@@ -49,13 +53,13 @@ export async function answerRoute(
     if (gone.signal.aborted) return void reply.hijack();
     const dataset = checked.dataset?.names.name;
     const about = { dataset, requestId: request.id, key: checked.key?.name };
-    throw refuseUnread(error, modules.log.child(about));
+    throw refuseUnread(error, dependencies.log.child(about));
   } finally {
     held.release();
   }
 }
 
-interface Attempt extends AnswerRouteModules {
+interface Attempt extends AnswerRouteDependencies {
   readonly held: HeldBytes;
   readonly signal: AbortSignal;
 }

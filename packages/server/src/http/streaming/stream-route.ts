@@ -26,7 +26,7 @@ import { ResponseWriter, type WriteOutcome, waitForTurn } from './response-write
 import type { StallWatch } from './stall-watch.ts';
 import type { StreamPlace, StreamPlaces } from './stream-places.ts';
 
-export interface StreamRouteModules {
+export interface StreamRouteDependencies {
   readonly limits: HttpLimits;
   readonly queryLimits: QueryLimits;
   readonly clock: Clock;
@@ -50,12 +50,12 @@ export interface StreamRequest {
 /** Resolves when the response has started. Waiting for the end of each stream would cost memory per follower. */
 export async function answerStream(
   stream: StreamRequest,
-  modules: StreamRouteModules,
+  dependencies: StreamRouteDependencies,
 ): Promise<void> {
-  const held = new HeldBytes(modules.queries);
+  const held = new HeldBytes(dependencies.queries);
   let leave = () => held.release();
   try {
-    const begun = await begin(stream, held, modules);
+    const begun = await begin(stream, held, dependencies);
     // The client disconnected before the response started.
     if (begun === null) return void stream.reply.hijack();
     const { sender, opened, place } = begun;
@@ -81,19 +81,19 @@ interface BegunStream {
 async function begin(
   { request, reply, checked, finalizedOnly }: StreamRequest,
   held: HeldBytes,
-  modules: StreamRouteModules,
+  dependencies: StreamRouteDependencies,
 ): Promise<BegunStream | null> {
-  const startMs = modules.clock.nowMs();
+  const startMs = dependencies.clock.nowMs();
   const { dataset, key } = checked;
   if (dataset === null) throw new CodedError('dataset-unknown');
-  const body = await readBody(request.raw, { ...modules.queryLimits, held });
+  const body = await readBody(request.raw, { ...dependencies.queryLimits, held });
   if (body === null) return null;
-  const rules = { limits: modules.queryLimits, dialects: dataset.names.dialects };
+  const rules = { limits: dependencies.queryLimits, dialects: dataset.names.dialects };
   const query = await runInTimeSlices(parseQuerySteps(body, rules));
   // Earlier responses on this connection may take minutes, so nothing is reserved before they end.
   await waitForTurn(reply.raw, request.raw.socket);
   if (request.raw.socket.destroyed) return null;
-  const place = modules.places.take(key);
+  const place = dependencies.places.take(key);
   reply.raw.once('close', place.leave);
   const encoding = negotiateEncoding(request.headers['accept-encoding']);
   try {
@@ -103,7 +103,7 @@ async function begin(
     const { dialect, fromBlock } = query;
     const sender = new StreamSender(
       { reply, asked: { dialect, fromBlock }, place, encoding, startMs },
-      modules,
+      dependencies,
     );
     if (!reply.raw.destroyed) return { sender, opened, place };
     if (opened.kind === 'lines') await opened.lines.close();
@@ -112,7 +112,7 @@ async function begin(
   } catch (error) {
     place.leave();
     const about = { dataset: dataset.names.name, requestId: request.id, key: key?.name };
-    throw refuseUnread(error, modules.log.child(about));
+    throw refuseUnread(error, dependencies.log.child(about));
   }
 }
 
@@ -140,7 +140,7 @@ class StreamSender {
   readonly #asked: OpenRequest['asked'];
   readonly #place: StreamPlace;
   readonly #encoding: Encoding;
-  readonly #modules: StreamRouteModules;
+  readonly #dependencies: StreamRouteDependencies;
   readonly #labels: { readonly encoding: Encoding };
   /** When the request arrived; `undefined` after its first line was sent. */
   #startMs: number | undefined;
@@ -151,14 +151,14 @@ class StreamSender {
 
   constructor(
     { reply, asked, place, encoding, startMs }: OpenRequest,
-    modules: StreamRouteModules,
+    dependencies: StreamRouteDependencies,
   ) {
     this.#startMs = startMs;
     this.#reply = reply;
     this.#asked = asked;
     this.#place = place;
     this.#encoding = encoding;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.#labels = { encoding };
   }
 
@@ -192,10 +192,10 @@ class StreamSender {
     this.#writeHeads(heads);
     this.#writeStart();
     const encoder = createLineEncoder(this.#encoding);
-    const writer = new ResponseWriter(this.#reply.raw, this.#modules.stallWatch);
+    const writer = new ResponseWriter(this.#reply.raw, this.#dependencies.stallWatch);
     lines.sendTo({ offer: (piece) => this.#offer(piece, encoder, writer) });
     void this.#pump({ lines, encoder, writer, next: lines.next() }).then((reason) => {
-      this.#modules.metrics.streamEnds.inc({ reason });
+      this.#dependencies.metrics.streamEnds.inc({ reason });
       onEnd();
     });
   }
@@ -225,7 +225,7 @@ class StreamSender {
   }
 
   async #sendEmpty(): Promise<void> {
-    const { clock, limits } = this.#modules;
+    const { clock, limits } = this.#dependencies;
     const { signal } = this.#place;
     if (this.#asked.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
     this.#reply.header('content-type', 'application/jsonl').header('vary', varyOf(this.#reply));
@@ -241,7 +241,7 @@ class StreamSender {
         if (end !== undefined) return end;
       }
     } catch (error) {
-      const { log } = this.#modules;
+      const { log } = this.#dependencies;
       log.error({ err: error, requestId: this.#reply.request.id }, 'a stream failed');
       this.#reply.raw.destroy();
       return 'bug';
@@ -305,7 +305,7 @@ class StreamSender {
   ): WriteOutcome | Promise<WriteOutcome> {
     if (this.#startMs !== undefined) this.#observeFirstLine(this.#startMs);
     const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
-    this.#modules.metrics.streamBytes.inc(this.#labels, byteLength);
+    this.#dependencies.metrics.streamBytes.inc(this.#labels, byteLength);
     const paced = this.#place.pace(byteLength);
     const write = () => writer.write(parts, onSent);
     const outcome = paced === undefined ? write() : paced.then(write);
@@ -313,14 +313,14 @@ class StreamSender {
   }
 
   #observeFirstLine(startMs: number): void {
-    const { clock, metrics } = this.#modules;
+    const { clock, metrics } = this.#dependencies;
     this.#startMs = undefined;
     metrics.firstLineSeconds.observe((clock.nowMs() - startMs) / 1000);
   }
 
   /** Counts the bytes that wait for the client, whose total is limited. */
   async #meterWaiting(delivered: Promise<WriteOutcome>, byteLength: number): Promise<WriteOutcome> {
-    const { unsent } = this.#modules;
+    const { unsent } = this.#dependencies;
     unsent.add(byteLength);
     try {
       return await delivered;

@@ -59,7 +59,7 @@ function start(setting: Setting = {}) {
     return { header, bytes, counts: newCounts() };
   }, 1);
   const linked: string[] = [];
-  const modules = {
+  const dependencies = {
     dataset,
     loader,
     clock,
@@ -73,7 +73,7 @@ function start(setting: Setting = {}) {
       limits: { sealBlockCount: setting.sealBlockCount ?? 100, sealBytes: 1_000 },
       ...(setting.patienceMs === undefined ? {} : { patienceMs: setting.patienceMs }),
     };
-    return Backfill.run(options, modules, signal).then(
+    return Backfill.run(options, dependencies, signal).then(
       () => 'done',
       (error: unknown) => (isCodedError(error) ? error : Promise.reject(error)),
     );
@@ -84,7 +84,19 @@ function start(setting: Setting = {}) {
     await clock.advance(120_000);
     return running;
   };
-  return { clock, alarms, segments, sources, asked, linked, modules, run, finish, state, faulty };
+  return {
+    clock,
+    alarms,
+    segments,
+    sources,
+    asked,
+    linked,
+    dependencies,
+    run,
+    finish,
+    state,
+    faulty,
+  };
 }
 
 test('default: history is linked down to the slot and stored as one segment', async () => {
@@ -134,7 +146,7 @@ test('error: backfill-interrupted by a stop, which stores the linked blocks only
   for (const storesOnStop of [true, false]) {
     const stop = new AbortController();
     const setting = start({ storesOnStop });
-    Object.assign(setting.modules, {
+    Object.assign(setting.dependencies, {
       onBlock: (slot: number) => {
         if (slot === 6) stop.abort();
       },
@@ -243,8 +255,8 @@ test('behavior: the parent hash of the last block is checked before it is stored
 function startTask(setting: Setting, to = 4) {
   const started = start(setting);
   const done: BackfillProgress[] = [];
-  const { onBlock: _, ...modules } = started.modules;
-  const task = new BackfillTask(toSlot(to), { ...modules, onDone: (one) => done.push(one) });
+  const { onBlock: _, ...dependencies } = started.dependencies;
+  const task = new BackfillTask(toSlot(to), { ...dependencies, onDone: (one) => done.push(one) });
   return { ...started, task, done };
 }
 

@@ -6,7 +6,11 @@ import { AlarmBoard } from '../../dataset/alarm-board.ts';
 import { toSlot } from '../../ledger/primitives.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { Backfill } from './backfill.ts';
-import { type BackfillProgress, BackfillTask, type BackfillTaskModules } from './backfill-task.ts';
+import {
+  type BackfillProgress,
+  BackfillTask,
+  type BackfillTaskDependencies,
+} from './backfill-task.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -28,8 +32,12 @@ async function start() {
     if (failure !== undefined) throw failure;
   });
   const done: BackfillProgress[] = [];
-  const modules = { dataset: { alarms }, clock, onDone: (one: BackfillProgress) => done.push(one) };
-  const task = new BackfillTask(toSlot(50), modules as unknown as BackfillTaskModules);
+  const dependencies = {
+    dataset: { alarms },
+    clock,
+    onDone: (one: BackfillProgress) => done.push(one),
+  };
+  const task = new BackfillTask(toSlot(50), dependencies as unknown as BackfillTaskDependencies);
   const stop = new AbortController();
   const running = task.run(stop.signal);
   return { clock, alarms, state, task, done, stop, running };

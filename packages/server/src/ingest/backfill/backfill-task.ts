@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/base/clock';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { Slot } from '../../ledger/primitives.ts';
-import { Backfill, type BackfillModules } from './backfill.ts';
+import { Backfill, type BackfillDependencies } from './backfill.ts';
 
 /** The progress of a backfill. */
 export interface BackfillProgress {
@@ -19,7 +19,7 @@ const retryMs = 60_000;
 /** The wait until the first block of a new dataset is final. */
 const earlyMs = 1_000;
 
-export interface BackfillTaskModules extends BackfillModules {
+export interface BackfillTaskDependencies extends BackfillDependencies {
   /** Called when the backfill is complete, if this process has loaded a part of it. */
   readonly onDone?: ((progress: BackfillProgress) => void) | undefined;
 }
@@ -27,14 +27,14 @@ export interface BackfillTaskModules extends BackfillModules {
 /** Runs a backfill while the dataset is served and followed. Failures raise an alarm and are retried. */
 export class BackfillTask {
   readonly #to: Slot;
-  readonly #modules: BackfillTaskModules;
+  readonly #dependencies: BackfillTaskDependencies;
   readonly #meter: Meter;
   #isDone = false;
 
-  constructor(to: Slot, modules: BackfillTaskModules) {
+  constructor(to: Slot, dependencies: BackfillTaskDependencies) {
     this.#to = to;
-    this.#modules = modules;
-    this.#meter = new Meter(to, modules.clock);
+    this.#dependencies = dependencies;
+    this.#meter = new Meter(to, dependencies.clock);
   }
 
   /** Null when the backfill is complete. */
@@ -44,7 +44,7 @@ export class BackfillTask {
 
   /** Resolves when the slot is reached or the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { dataset, clock } = this.#modules;
+    const { dataset, clock } = this.#dependencies;
     while (!signal.aborted) {
       const failure = await this.#try(signal);
       if (failure === undefined || signal.aborted) return;
@@ -58,13 +58,13 @@ export class BackfillTask {
     // A stop of the service must not wait for a segment.
     const options = { to: this.#to, storesOnStop: false };
     const onBlock = (slot: Slot) => {
-      if (this.#meter.add(slot)) this.#modules.dataset.alarms.clear(alarm);
+      if (this.#meter.add(slot)) this.#dependencies.dataset.alarms.clear(alarm);
     };
     try {
-      await Backfill.run(options, { ...this.#modules, onBlock }, signal);
+      await Backfill.run(options, { ...this.#dependencies, onBlock }, signal);
       this.#isDone = true;
       const { progress } = this.#meter;
-      if (progress.blocks > 0) this.#modules.onDone?.(progress);
+      if (progress.blocks > 0) this.#dependencies.onDone?.(progress);
       return undefined;
     } catch (error) {
       if (!isCodedError(error)) throw error;

@@ -16,7 +16,7 @@ import { type SimulatedNode, startNode } from '@sluice/simulator/start-node';
 import { createSimulatedLedger } from '@sluice/simulator/start-simulated-node';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
-import { Dataset, type DatasetModules } from '../../dataset/dataset.ts';
+import { Dataset, type DatasetDependencies } from '../../dataset/dataset.ts';
 import { createDataset } from '../../dataset/stored/create-dataset.ts';
 import { mergeInProcess } from '../../dataset/testing/merge-in-process.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
@@ -116,7 +116,7 @@ async function storeTenBlocks(
   await createDataset(
     `${place.folder}/ledger`,
     { name: 'ledger', votes: 'drop', ...manifest },
-    modulesOf(place.fs),
+    dependenciesOf(place.fs),
   );
   const dataset = await openDataset(place);
   const { signal } = new AbortController();
@@ -138,13 +138,13 @@ async function storeTenBlocks(
 }
 
 /** Merges on this thread, because a thread for each of these small segments would take most of the time. */
-function modulesOf(fs: Fs): DatasetModules {
+function dependenciesOf(fs: Fs): DatasetDependencies {
   return { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
 }
 
 async function openDataset({ fs, folder }: Place): Promise<Dataset> {
   const options = { folder: `${folder}/ledger`, realTime: false };
-  const dataset = await Dataset.open(options, modulesOf(fs));
+  const dataset = await Dataset.open(options, dependenciesOf(fs));
   closers.push(() => dataset.close());
   return dataset;
 }

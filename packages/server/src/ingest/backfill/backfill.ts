@@ -30,7 +30,7 @@ export interface BackfillOptions {
   readonly limits?: Pick<DatasetLimits, 'sealBlockCount' | 'sealBytes'>;
 }
 
-export interface BackfillModules {
+export interface BackfillDependencies {
   readonly dataset: Dataset;
   readonly loader: BlockLoader;
   readonly clock: Clock;
@@ -47,7 +47,7 @@ const pauseMs = 250;
 
 export class Backfill {
   readonly #options: BackfillOptions;
-  readonly #modules: BackfillModules;
+  readonly #dependencies: BackfillDependencies;
   readonly #run: HistoryRun;
   #storing: Promise<unknown> = Promise.resolve();
   #turn = 0;
@@ -59,25 +59,29 @@ export class Backfill {
   /** The first slots of the sources that no longer have the next block. */
   readonly #pruned = new Map<FollowedSource, Slot>();
 
-  private constructor(options: BackfillOptions, modules: BackfillModules, first: BlockHeader) {
+  private constructor(
+    options: BackfillOptions,
+    dependencies: BackfillDependencies,
+    first: BlockHeader,
+  ) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.#run = new HistoryRun(first);
     this.#reached = first.number;
-    this.#reachedMs = modules.clock.nowMs();
+    this.#reachedMs = dependencies.clock.nowMs();
   }
 
   /** Loads history down to the slot. Throws if that is impossible or the signal aborts; stored segments are kept. */
   static async run(
     options: BackfillOptions,
-    modules: BackfillModules,
+    dependencies: BackfillDependencies,
     signal: AbortSignal,
   ): Promise<void> {
     // Every open request listens to the signal. Their number is limited elsewhere.
     setMaxListeners(0, signal);
-    const first = await findFirst(modules.dataset);
-    const backfill = new Backfill(options, modules, first);
-    if (!backfill.#isDone && modules.dataset.snapshot().anchor?.hash === null) {
+    const first = await findFirst(dependencies.dataset);
+    const backfill = new Backfill(options, dependencies, first);
+    if (!backfill.#isDone && dependencies.dataset.snapshot().anchor?.hash === null) {
       throw new CodedError('backfill-anchor-unknown', { slot: first.number });
     }
     await backfill.#go(signal);
@@ -125,7 +129,7 @@ export class Backfill {
     if (source === undefined) return this.#pause(this.#fault, signal);
     const slots = await this.#listBelow(source, signal);
     if (typeof slots === 'string') return this.#pause(`${source.name}: ${slots}`, signal);
-    const { loader } = this.#modules;
+    const { loader } = this.#dependencies;
     for await (const loaded of loader.loadAll(source, slots, 'finalized', signal)) {
       if (signal.aborted || this.#isDone) return;
       if (this.#isOmitted(loaded)) return;
@@ -140,14 +144,14 @@ export class Backfill {
   #noteReached({ header, bytes }: PreparedBlock): void {
     if (header.number >= this.#reached) return;
     this.#reached = header.number;
-    this.#reachedMs = this.#modules.clock.nowMs();
+    this.#reachedMs = this.#dependencies.clock.nowMs();
     this.#pruned.clear();
-    this.#modules.onBlock?.(header.number, bytes.byteLength);
+    this.#dependencies.onBlock?.(header.number, bytes.byteLength);
   }
 
   /** Returns the ready sources in turn, so that a source that failed is not asked again at once. */
   #nextSource(): FollowedSource | undefined {
-    const ready = this.#modules.sources().filter(({ health }) => health.isReady);
+    const ready = this.#dependencies.sources().filter(({ health }) => health.isReady);
     return ready[this.#turn % Math.max(1, ready.length)];
   }
 
@@ -213,7 +217,7 @@ export class Backfill {
   async #pause(fault: string, signal: AbortSignal): Promise<void> {
     this.#turn++;
     this.#fault = fault;
-    const { clock, sources } = this.#modules;
+    const { clock, sources } = this.#dependencies;
     const all = sources();
     const slot = this.#run.lowest.parentSlot;
     if (all.length > 0 && all.every((source) => this.#pruned.has(source))) {
@@ -239,7 +243,7 @@ export class Backfill {
     if (blocks.length === 0) return;
     const payloads = blocks.map(({ bytes }) => bytes);
     const headers = blocks.map(({ header }) => header);
-    const storing = this.#modules.dataset.prependSealed(payloads, headers);
+    const storing = this.#dependencies.dataset.prependSealed(payloads, headers);
     // The result is awaited before the next segment is stored, and at the end.
     storing.catch(() => undefined);
     this.#storing = storing;

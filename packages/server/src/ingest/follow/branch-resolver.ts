@@ -16,7 +16,7 @@ import { forkFloor, headSlot, ownsBlock } from './own-blocks.ts';
 import type { SourceJudge } from './source-judge.ts';
 import { type Trace, traceBranch } from './trace-branch.ts';
 
-export interface ResolverModules {
+export interface ResolverDependencies {
   readonly source: FollowedSource;
   readonly feeder: ChainFeeder;
   readonly loader: BlockLoader;
@@ -37,13 +37,13 @@ export const gapBlocksMax = 32;
 const headCheckEveryMs = 400;
 
 export class BranchResolver {
-  readonly #modules: ResolverModules;
+  readonly #dependencies: ResolverDependencies;
   #headCheckedMs = Number.NEGATIVE_INFINITY;
   /** The first block and the tip of the branch that the source showed last. */
   #lastClaim: { readonly hash: string; readonly tip: number } | undefined;
 
-  constructor(modules: ResolverModules) {
-    this.#modules = modules;
+  constructor(dependencies: ResolverDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Forgets the last branch, because the chain has grown. */
@@ -53,7 +53,7 @@ export class BranchResolver {
 
   /** Checks that the source still has our head, which is the only way to notice a branch with a lower tip. */
   async checkHead(signal: AbortSignal): Promise<boolean> {
-    const { source, feeder, clock, judge } = this.#modules;
+    const { source, feeder, clock, judge } = this.#dependencies;
     const { head } = feeder.pending;
     if (head === null || clock.nowMs() - this.#headCheckedMs < headCheckEveryMs) return false;
     this.#headCheckedMs = clock.nowMs();
@@ -75,7 +75,7 @@ export class BranchResolver {
 
   /** Follows the branch of a portal that reported these blocks in place of our head. */
   async resolveConflict(blocks: readonly BlockRef[], signal: AbortSignal): Promise<boolean> {
-    const { source, feeder, clock } = this.#modules;
+    const { source, feeder, clock } = this.#dependencies;
     const tip = elementAt(blocks, -1);
     if (ownsBlock(feeder.pending, tip.number, tip.hash)) {
       // The portal went back to a block of ours and has no new block above it yet.
@@ -88,7 +88,7 @@ export class BranchResolver {
 
   /** Traces a block that is not a child of our head, and stores its branch if it is chosen. Returns whether it was stored. */
   async resolve(tip: BlockHeader, signal: AbortSignal): Promise<boolean> {
-    const { source, feeder, judge } = this.#modules;
+    const { source, feeder, judge } = this.#dependencies;
     const snapshot = feeder.pending;
     const trace = await traceBranch(source, tip, snapshot, signal);
     if (trace.kind === 'linked') return this.#takeBranch(trace, signal);
@@ -111,7 +111,7 @@ export class BranchResolver {
     { ancestor, headers }: Extract<Trace, { kind: 'linked' }>,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { source, feeder, judge, counters, onGrown } = this.#modules;
+    const { source, feeder, judge, counters, onGrown } = this.#dependencies;
     const { head } = feeder.pending;
     const isGap = head === null || head.hash === ancestor.hash;
     const branch = isGap ? headers.slice(0, gapBlocksMax) : headers;
@@ -132,7 +132,7 @@ export class BranchResolver {
 
   /** Returns whether to switch to a branch. A single source decides alone; several sources vote. */
   async #isChosen(headers: readonly BlockHeader[], signal: AbortSignal): Promise<boolean> {
-    const { source, sources, feeder, clock, judge } = this.#modules;
+    const { source, sources, feeder, clock, judge } = this.#dependencies;
     const all = sources();
     if (all.length === 1) return true;
     const [first, tip] = [elementAt(headers, 0), elementAt(headers, -1)];
@@ -156,7 +156,7 @@ export class BranchResolver {
 
   /** Returns whether the sources call a block of the branch final, so that the ledger itself has decided. */
   async #isFinal(headers: readonly BlockHeader[], signal: AbortSignal): Promise<boolean> {
-    const { sources, clock } = this.#modules;
+    const { sources, clock } = this.#dependencies;
     const slot = agreedFinalSlot(sources());
     const newest = headers.findLast(({ number }) => number <= slot);
     return newest !== undefined && isConfirmedFinal(newest, sources(), { clock, signal });
@@ -167,7 +167,7 @@ export class BranchResolver {
     headers: readonly BlockHeader[],
     signal: AbortSignal,
   ): Promise<PreparedBlock[] | undefined> {
-    const { source, loader, judge } = this.#modules;
+    const { source, loader, judge } = this.#dependencies;
     const branch: PreparedBlock[] = [];
     const slots = headers.map(({ number }) => number);
     for await (const loaded of loader.loadAll(source, slots, 'confirmed', signal)) {

@@ -26,10 +26,10 @@ export class ChainFeeder {
   readonly #clock: Clock;
   #lastGrownMs: number;
 
-  constructor(modules: { readonly dataset: Dataset; readonly clock: Clock }) {
-    this.#dataset = modules.dataset;
-    this.#clock = modules.clock;
-    this.#lastGrownMs = modules.clock.nowMs();
+  constructor(dependencies: { readonly dataset: Dataset; readonly clock: Clock }) {
+    this.#dataset = dependencies.dataset;
+    this.#clock = dependencies.clock;
+    this.#lastGrownMs = dependencies.clock.nowMs();
   }
 
   /** The time of the last new block. */

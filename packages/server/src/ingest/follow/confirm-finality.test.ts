@@ -75,8 +75,8 @@ test.each<[string, readonly Voice[], boolean]>([
   'behavior: F-13 a block is final if most sources that have reached its slot confirm it: %s',
   async (_name, voices, expected) => {
     const { signal } = new AbortController();
-    const modules = { clock: systemClock, signal };
-    expect(await isConfirmedFinal(block, voices.map(toSource), modules)).toBe(expected);
+    const dependencies = { clock: systemClock, signal };
+    expect(await isConfirmedFinal(block, voices.map(toSource), dependencies)).toBe(expected);
   },
 );
 

@@ -11,7 +11,7 @@ import { agreedFinalSlot, answerMsMax, isConfirmedFinal } from './confirm-finali
 import type { FollowedSource } from './followed-source.ts';
 import { newestUnfinalized } from './own-blocks.ts';
 
-export interface FinalityModules {
+export interface FinalityDependencies {
   readonly feeder: ChainFeeder;
   readonly alarms: AlarmBoard;
   readonly clock: Clock;
@@ -22,17 +22,17 @@ const everyMs = 800;
 const stallAlarmMs = 60_000;
 
 export class FinalityTracker {
-  readonly #modules: FinalityModules;
+  readonly #dependencies: FinalityDependencies;
   readonly #asked = new Set<FollowedSource>();
   #advancedMs: number;
 
-  constructor(modules: FinalityModules) {
-    this.#modules = modules;
-    this.#advancedMs = modules.clock.nowMs();
+  constructor(dependencies: FinalityDependencies) {
+    this.#dependencies = dependencies;
+    this.#advancedMs = dependencies.clock.nowMs();
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#modules;
+    const { clock } = this.#dependencies;
     while (!signal.aborted) {
       const startMs = clock.nowMs();
       await this.step(signal);
@@ -41,15 +41,18 @@ export class FinalityTracker {
   }
 
   async step(signal: AbortSignal): Promise<void> {
-    const reads = this.#modules.sources().map((source) => this.#readSlots(source, signal));
-    await settleWithin(reads, answerMsMax, this.#modules.clock);
-    const sources = this.#modules.sources();
-    const candidate = newestUnfinalized(this.#modules.feeder.pending, agreedFinalSlot(sources));
+    const reads = this.#dependencies.sources().map((source) => this.#readSlots(source, signal));
+    await settleWithin(reads, answerMsMax, this.#dependencies.clock);
+    const sources = this.#dependencies.sources();
+    const candidate = newestUnfinalized(
+      this.#dependencies.feeder.pending,
+      agreedFinalSlot(sources),
+    );
     if (candidate === undefined) {
       this.#noteStall();
       return;
     }
-    const { clock } = this.#modules;
+    const { clock } = this.#dependencies;
     const isFinal = await isConfirmedFinal(candidate, sources, { clock, signal });
     if (isFinal) await this.#finalize(candidate, signal);
   }
@@ -69,7 +72,7 @@ export class FinalityTracker {
   }
 
   async #finalize(block: BlockRef, signal: AbortSignal): Promise<void> {
-    const { feeder, clock, alarms } = this.#modules;
+    const { feeder, clock, alarms } = this.#dependencies;
     // If a fork has replaced the block meanwhile, the chain rejects the change and the next round tries again.
     const outcome = await feeder.commit([{ kind: 'finalize', block }], signal);
     if (outcome.kind !== 'committed') return;
@@ -78,7 +81,7 @@ export class FinalityTracker {
   }
 
   #noteStall(): void {
-    const { clock, alarms } = this.#modules;
+    const { clock, alarms } = this.#dependencies;
     const stalledMs = clock.nowMs() - this.#advancedMs;
     if (stalledMs < stallAlarmMs) return;
     const seconds = Math.floor(stalledMs / 1000);

@@ -1,4 +1,8 @@
-import { openSource, type SourceModules, type SourceOptions } from '../../source/open-source.ts';
+import {
+  openSource,
+  type SourceDependencies,
+  type SourceOptions,
+} from '../../source/open-source.ts';
 import type { Answer } from '../../source/refusal.ts';
 import type { SlotNotices, Source } from '../../source/source.ts';
 import { SourceHealth } from '../../source/source-health.ts';
@@ -17,10 +21,10 @@ export class FollowedSource {
   finalizedSlot = -1;
   confirmedSlot = -1;
 
-  constructor(options: SourceOptions, modules: SourceModules) {
-    this.remote = openSource(options, modules);
+  constructor(options: SourceOptions, dependencies: SourceDependencies) {
+    this.remote = openSource(options, dependencies);
     this.notices = this.remote.notices ?? noNotices;
-    this.health = new SourceHealth(options.name, modules);
+    this.health = new SourceHealth(options.name, dependencies);
   }
 
   /** Records that a block was returned to a request that was sent at that time. */

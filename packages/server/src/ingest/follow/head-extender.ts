@@ -10,7 +10,7 @@ import type { FollowedSource } from './followed-source.ts';
 import { headSlot } from './own-blocks.ts';
 import type { SourceJudge } from './source-judge.ts';
 
-export interface ExtenderModules {
+export interface ExtenderDependencies {
   readonly source: FollowedSource;
   readonly feeder: ChainFeeder;
   readonly counters: IngestCounters;
@@ -24,10 +24,10 @@ export interface ExtenderModules {
 const commitsInProgressMax = 32;
 
 export class HeadExtender {
-  readonly #modules: ExtenderModules;
+  readonly #dependencies: ExtenderDependencies;
 
-  constructor(modules: ExtenderModules) {
-    this.#modules = modules;
+  constructor(dependencies: ExtenderDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Adds blocks in order until one cannot be loaded or linked. Returns whether at least one was added. */
@@ -36,7 +36,7 @@ export class HeadExtender {
     signal: AbortSignal,
     mayContinue: () => boolean = () => true,
   ): Promise<boolean> {
-    const { source, feeder, judge } = this.#modules;
+    const { source, feeder, judge } = this.#dependencies;
     const commits: Promise<boolean>[] = [];
     let count = 0;
     for await (const loaded of blocks) {
@@ -62,7 +62,7 @@ export class HeadExtender {
 
   /** Adds one block. Returns whether the chain has grown. */
   async extend(prepared: PreparedBlock, signal: AbortSignal): Promise<boolean> {
-    const { feeder, judge } = this.#modules;
+    const { feeder, judge } = this.#dependencies;
     const linked = feeder.linkToHead(prepared);
     if (isCodedError(linked)) return this.#rejectLink(prepared.header, linked, signal);
     if (!(await judge.isAgreed(linked.header, signal))) return false;
@@ -70,7 +70,7 @@ export class HeadExtender {
   }
 
   async #commit(linked: PreparedBlock, signal: AbortSignal): Promise<boolean> {
-    const { feeder, judge, counters, onGrown } = this.#modules;
+    const { feeder, judge, counters, onGrown } = this.#dependencies;
     counters.countBlock(linked.counts);
     const outcome = await feeder.extend(linked, signal);
     if (outcome.kind !== 'committed') return judge.rejectCommit(linked, outcome.error);
@@ -79,7 +79,7 @@ export class HeadExtender {
   }
 
   async #rejectLink(header: BlockHeader, error: CodedError, signal: AbortSignal): Promise<boolean> {
-    const { feeder, judge, branches } = this.#modules;
+    const { feeder, judge, branches } = this.#dependencies;
     // The source is not at fault if another one was faster, or if a fork came in between.
     if (header.number <= headSlot(feeder.pending)) return false;
     if (error.code !== 'chain-not-linked') return judge.strikeFor(error);

@@ -32,11 +32,11 @@ const opinionMsMax = 1_000;
 export async function askOpinions(
   claim: Claim,
   sources: readonly FollowedSource[],
-  modules: { readonly clock: Clock; readonly signal: AbortSignal },
+  dependencies: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Opinion[]> {
   const contested = elementAt(claim.headers, 0);
   const others = sources.filter((one) => one !== claim.claimant && one.health.isHealthy);
-  const { clock, signal } = modules;
+  const { clock, signal } = dependencies;
   const opinions = await settleWithin(
     others.map(async (source): Promise<Opinion> => {
       const answer = source.note(await source.remote.header(contested.number, 'confirmed', signal));

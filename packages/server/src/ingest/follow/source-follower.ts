@@ -29,7 +29,7 @@ import { headSlot } from './own-blocks.ts';
 import { SourceJudge } from './source-judge.ts';
 import type { TipAgreement } from './tip-agreement.ts';
 
-export interface FollowerModules {
+export interface FollowerDependencies {
   readonly source: FollowedSource;
   readonly feeder: ChainFeeder;
   readonly loader: BlockLoader;
@@ -60,30 +60,35 @@ const windowSlots = 64;
 const leaderGraceMs = 200;
 
 export class SourceFollower {
-  readonly #modules: FollowerModules;
+  readonly #dependencies: FollowerDependencies;
   readonly #judge: SourceJudge;
   readonly #branches: BranchResolver;
   readonly #extender: HeadExtender;
   /** A block that the leader has not delivered, and since when. */
   #leaderLate: { readonly slot: number; readonly sinceMs: number } | undefined;
 
-  constructor(modules: FollowerModules) {
-    this.#modules = modules;
-    this.#judge = new SourceJudge(modules);
+  constructor(dependencies: FollowerDependencies) {
+    this.#dependencies = dependencies;
+    this.#judge = new SourceJudge(dependencies);
     const judge = this.#judge;
     const onGrown = () => this.#noteGrowth();
-    this.#branches = new BranchResolver({ ...modules, judge, onGrown });
-    this.#extender = new HeadExtender({ ...modules, judge, branches: this.#branches, onGrown });
+    this.#branches = new BranchResolver({ ...dependencies, judge, onGrown });
+    this.#extender = new HeadExtender({
+      ...dependencies,
+      judge,
+      branches: this.#branches,
+      onGrown,
+    });
   }
 
   /** Runs one round. Returns true if it stored something, so that the next round should follow at once. */
   async step(signal: AbortSignal): Promise<boolean> {
-    const { source, lead } = this.#modules;
+    const { source, lead } = this.#dependencies;
     return lead.isHeldBy(source) ? this.#lead(signal) : this.#witness(signal);
   }
 
   #lead(signal: AbortSignal): Promise<boolean> {
-    const { source, feeder } = this.#modules;
+    const { source, feeder } = this.#dependencies;
     if (canStream(source.remote)) return this.#followStream(source.remote, signal);
     const behind = source.finalizedSlot - headSlot(feeder.pending);
     return behind > historySlotsMin ? this.#catchUp(signal) : this.#followHead(signal);
@@ -97,7 +102,7 @@ export class SourceFollower {
 
   /** Stores what the source streams, until the stream ends or another source takes the lead. */
   async #followStream(remote: StreamingSource, signal: AbortSignal): Promise<boolean> {
-    const { source, feeder, loader, lead, isFit } = this.#modules;
+    const { source, feeder, loader, lead, isFit } = this.#dependencies;
     const identity = source.note(await remote.identity(signal));
     if (identity.kind === 'refused' || !isFit(identity.value)) return false;
     const { head, anchor } = feeder.pending;
@@ -119,7 +124,7 @@ export class SourceFollower {
 
   /** Records the finalized head of a stream. Returns false if it contradicts our own finalized head. */
   #noteFinalized(finalized: BlockRef | null): boolean {
-    const { source, feeder } = this.#modules;
+    const { source, feeder } = this.#dependencies;
     if (finalized === null) return true;
     source.finalizedSlot = Math.max(source.finalizedSlot, finalized.number);
     const own = feeder.pending.finalized;
@@ -129,7 +134,7 @@ export class SourceFollower {
   }
 
   async #catchUp(signal: AbortSignal): Promise<boolean> {
-    const { source } = this.#modules;
+    const { source } = this.#dependencies;
     const first = this.#nextSlot();
     // An empty list would be an unusually long run of skipped slots, so the whole range is listed then.
     for (const span of [catchUpSlots, listSlotsMax]) {
@@ -142,7 +147,7 @@ export class SourceFollower {
   }
 
   async #followHead(signal: AbortSignal): Promise<boolean> {
-    const { source, loader } = this.#modules;
+    const { source, loader } = this.#dependencies;
     const next = this.#nextSlot();
     const [direct, list] = await Promise.all([
       loader.load(source, next, 'confirmed', signal),
@@ -158,7 +163,7 @@ export class SourceFollower {
   }
 
   async #witness(signal: AbortSignal): Promise<boolean> {
-    const { source, feeder, clock, lead } = this.#modules;
+    const { source, feeder, clock, lead } = this.#dependencies;
     const [slot] = await this.#listAbove(this.#nextSlot(), signal);
     if (slot === undefined) return this.#branches.checkHead(signal);
     const answer = source.note(await source.remote.header(slot, 'confirmed', signal));
@@ -175,12 +180,12 @@ export class SourceFollower {
   }
 
   #nextSlot(): Slot {
-    return toSlot(headSlot(this.#modules.feeder.pending) + 1);
+    return toSlot(headSlot(this.#dependencies.feeder.pending) + 1);
   }
 
   /** Returns the slots with a block at or above `first`, up to the newest slot that the source has reported. */
   async #listAbove(first: Slot, signal: AbortSignal): Promise<Slot[]> {
-    const { source } = this.#modules;
+    const { source } = this.#dependencies;
     const reached = Math.max(source.confirmedSlot, source.notices.highest);
     const span = Math.min(Math.max(windowSlots, reached - first + windowSlots), listSlotsMax);
     const range = { first, last: first + span - 1 };
@@ -189,7 +194,7 @@ export class SourceFollower {
   }
 
   #load(slots: readonly Slot[], commitment: Commitment, signal: AbortSignal): Promise<boolean> {
-    const { source, loader } = this.#modules;
+    const { source, loader } = this.#dependencies;
     return this.#extender.extendAll(loader.loadAll(source, slots, commitment, signal), signal);
   }
 }

@@ -14,7 +14,7 @@ import type { FollowedSource } from './followed-source.ts';
 import { headSlot } from './own-blocks.ts';
 import type { TipAgreement } from './tip-agreement.ts';
 
-export interface JudgeModules {
+export interface JudgeDependencies {
   readonly source: FollowedSource;
   readonly feeder: ChainFeeder;
   readonly alarms: AlarmBoard;
@@ -28,18 +28,18 @@ const incompleteRetryMs = 1_000;
 const incompleteAlarmMs = 30_000;
 
 export class SourceJudge {
-  readonly #modules: JudgeModules;
+  readonly #dependencies: JudgeDependencies;
   #isContradicting = false;
   /** The block that the source delivers only in part, and since when. */
   #incomplete: { readonly slot: Slot | undefined; readonly sinceMs: number } | undefined;
 
-  constructor(modules: JudgeModules) {
-    this.#modules = modules;
+  constructor(dependencies: JudgeDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Records wrong data of the source. Returns false, the result of a step without progress. */
   strike(code: AlarmCode, fault: string): false {
-    const { source, alarms } = this.#modules;
+    const { source, alarms } = this.#dependencies;
     source.health.strike(fault);
     alarms.raise(code, `${source.name}: ${fault}`);
     return false;
@@ -59,7 +59,7 @@ export class SourceJudge {
 
   /** Records that the source names a parent block that it does not have. */
   noteHole(slot: Slot): void {
-    const { source, alarms } = this.#modules;
+    const { source, alarms } = this.#dependencies;
     const fault = `it names slot ${slot} as a parent but reports no block there`;
     source.health.fail({ kind: 'refused', reason: 'outage', cause: fault });
     alarms.raise('source-hole', `${source.name}: ${fault}`);
@@ -69,12 +69,12 @@ export class SourceJudge {
   noteAgreement(): void {
     if (!this.#isContradicting) return;
     this.#isContradicting = false;
-    this.#modules.alarms.clear('source-contradicts-finality');
+    this.#dependencies.alarms.clear('source-contradicts-finality');
   }
 
   /** Records that a block of the source was stored. */
   noteGrowth(): void {
-    const { source, alarms } = this.#modules;
+    const { source, alarms } = this.#dependencies;
     source.health.praise();
     for (const code of GROWTH_ALARMS) alarms.clear(code);
     this.noteAgreement();
@@ -82,7 +82,7 @@ export class SourceJudge {
 
   /** Returns whether enough sources have a block. Counts it against this source if the others have another one. */
   async isAgreed(block: BlockRef, signal: AbortSignal): Promise<boolean> {
-    const { agreement, source } = this.#modules;
+    const { agreement, source } = this.#dependencies;
     const outcome = await agreement.reach(block, source, signal);
     if (outcome === 'contradicted') {
       this.strike('source-disagrees', `others have another block at slot ${block.number}`);
@@ -93,7 +93,7 @@ export class SourceJudge {
   /** Judges a block that could not be loaded. */
   rejectLoad(loaded: Exclude<LoadedBlock, { kind: 'loaded' }>): false {
     if (loaded.kind === 'damaged') return this.#rejectBlock(loaded);
-    this.#modules.source.note(loaded.refusal);
+    this.#dependencies.source.note(loaded.refusal);
     return false;
   }
 
@@ -101,14 +101,14 @@ export class SourceJudge {
   rejectCommit({ header }: PreparedBlock, error: CodedError): false {
     // The source is not at fault if the disk failed or another source was faster.
     const isBlameless = error.code === 'dataset-write-failed';
-    if (isBlameless || header.number <= headSlot(this.#modules.feeder.pending)) return false;
+    if (isBlameless || header.number <= headSlot(this.#dependencies.feeder.pending)) return false;
     return this.strikeFor(error, header.number);
   }
 
   #rejectBlock({ slot, error }: Extract<LoadedBlock, { kind: 'damaged' }>): false {
     // The source is not at fault if our worker threads were busy or ended.
     if (ownFaults.has(error.code)) return false;
-    this.#modules.counters.countRefused(error.code);
+    this.#dependencies.counters.countRefused(error.code);
     return incompleteCodes.has(error.code)
       ? this.#awaitRest(slot, error)
       : this.strikeFor(error, slot);
@@ -119,7 +119,7 @@ export class SourceJudge {
    * sources may have it now. An alarm is raised if it takes long.
    */
   #awaitRest(slot: Slot | undefined, error: CodedError): false {
-    const { source, alarms, clock } = this.#modules;
+    const { source, alarms, clock } = this.#dependencies;
     if (this.#incomplete === undefined || this.#incomplete.slot !== slot) {
       this.#incomplete = { slot, sinceMs: clock.nowMs() };
     }

@@ -10,7 +10,7 @@ import type { FollowedSource } from './followed-source.ts';
 
 export type Agreement = 'reached' | 'missing' | 'contradicted';
 
-export interface TipAgreementModules {
+export interface TipAgreementDependencies {
   readonly clock: Clock;
   readonly sources: () => readonly FollowedSource[];
 }
@@ -22,17 +22,17 @@ const waitMsMax = 2_000;
 
 export class TipAgreement {
   readonly #count: number;
-  readonly #modules: TipAgreementModules;
+  readonly #dependencies: TipAgreementDependencies;
 
   /** `count` sources must have a block, its own source included. */
-  constructor(count: number, modules: TipAgreementModules) {
+  constructor(count: number, dependencies: TipAgreementDependencies) {
     this.#count = count;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
   }
 
   /** Waits until enough sources have the block, until enough have another one, or until the time is over. */
   async reach(block: BlockRef, source: FollowedSource, signal: AbortSignal): Promise<Agreement> {
-    const { clock, sources } = this.#modules;
+    const { clock, sources } = this.#dependencies;
     // A block that most sources report as final needs no further check. The report of a single source is not enough.
     if (this.#count <= 1 || block.number <= agreedFinalSlot(sources())) return 'reached';
     const endMs = clock.nowMs() + waitMsMax;
@@ -51,7 +51,7 @@ export class TipAgreement {
     source: FollowedSource,
     signal: AbortSignal,
   ): Promise<{ readonly same: number; readonly other: number }> {
-    const { clock, sources } = this.#modules;
+    const { clock, sources } = this.#dependencies;
     const others = sources().filter((one) => one !== source && one.health.isReady);
     const answers = await settleWithin(
       others.map(({ remote }) => remote.header(block.number, 'confirmed', signal)),

@@ -21,11 +21,11 @@ const merge = async (segments) => {
   parts.append(mergeSegments(segments.map((bytes) => openSegment(bytes))));
   return parts.finish();
 };
-const modules = { fs: nodeFs, clock: systemClock, isLockHeld: () => lock.isHeld, merge };
+const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => lock.isHeld, merge };
 const limits = { diskFloorBytes: 0 };
 const dataset = await Dataset.open(
   { folder: `${folder}/ledger`, realTime: false, limits },
-  modules,
+  dependencies,
 );
 const pool = startPreparerPool({ workerCount: 1, normalize: {} });
 const loader = new BlockLoader((slot, bytes) => pool.normalize(slot, bytes));

@@ -13,11 +13,11 @@ const { systemClock } = await load('base/clock.js');
 const { Random } = await load('base/random.js');
 
 const lock = await WriterLock.acquire(folder);
-const modules = { fs: nodeFs, clock: systemClock, isLockHeld: () => lock.isHeld };
+const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => lock.isHeld };
 const own = `${folder}/ledger`;
 if (!(await datasetExists(own, nodeFs))) {
   const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
-  await createDataset(own, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, modules);
+  await createDataset(own, { name: 'ledger', aliases: [], votes: 'drop', ...rest }, dependencies);
 }
 const dataset = await Dataset.open(
   {
@@ -25,7 +25,7 @@ const dataset = await Dataset.open(
     realTime: true,
     limits: { journalFileBytesMax: 60_000, diskFloorBytes: 0, ...limits },
   },
-  modules,
+  dependencies,
 );
 const pool = startPreparerPool({ workerCount: 1, normalize: {} });
 const ingester = new Ingester(

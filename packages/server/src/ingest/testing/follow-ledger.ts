@@ -48,19 +48,19 @@ export async function followNodes(
   nodes: readonly Pick<SimulatedNode, 'rpcUrl' | 'wsUrl'>[],
   options: FollowOptions = {},
 ): Promise<Following> {
-  const modules = {
+  const dependencies = {
     fs: options.fs ?? new SimFs(),
     clock: options.clock ?? systemClock,
     isLockHeld: () => true,
   };
   const folder = options.folder ?? 'data/ledger';
-  if (!(await datasetExists(folder, modules.fs))) {
+  if (!(await datasetExists(folder, dependencies.fs))) {
     const content = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
-    await createDataset(folder, { name: 'ledger', votes: 'drop', ...content }, modules);
+    await createDataset(folder, { name: 'ledger', votes: 'drop', ...content }, dependencies);
   }
   const dataset = await Dataset.open(
     { folder, realTime: true, limits: options.limits ?? {} },
-    modules,
+    dependencies,
   );
   const toSource = ({ rpcUrl, wsUrl }: Pick<SimulatedNode, 'rpcUrl' | 'wsUrl'>, i: number) => ({
     kind: 'rpc' as const,
@@ -77,7 +77,7 @@ export async function followNodes(
     },
     {
       dataset,
-      clock: modules.clock,
+      clock: dependencies.clock,
       random: Random.fromSeed(1),
       prepare: async (slot, bytes, format) => prepareOnce(slot, bytes, format),
     },

@@ -17,7 +17,7 @@ import { type Answer, refusal } from '../../source/refusal.ts';
 import { RpcSource } from '../../source/rpc/rpc-source.ts';
 import type { Commitment, Source } from '../../source/source.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
-import { Ingester, type IngesterModules, type IngesterOptions } from '../ingester.ts';
+import { Ingester, type IngesterDependencies, type IngesterOptions } from '../ingester.ts';
 import { ok } from './fake-source.ts';
 
 /** A node in memory. Tests change its fields while it is followed. */
@@ -220,7 +220,7 @@ export interface StartedIngester {
 export function startIngester(
   nodes: readonly FakeNode[],
   options: Partial<IngesterOptions> = {},
-  modules: Partial<IngesterModules> = {},
+  dependencies: Partial<IngesterDependencies> = {},
 ): StartedIngester {
   replaceSources(nodes);
   const clock = new ManualClock();
@@ -241,7 +241,7 @@ export function startIngester(
         prepared.push(slot);
         return prepareFake(nodes, bytes);
       },
-      ...modules,
+      ...dependencies,
     },
   );
   const stop = new AbortController();

@@ -24,7 +24,7 @@ export interface PortalClientOptions {
   readonly lineBytesMax: number;
 }
 
-export interface PortalClientModules {
+export interface PortalClientDependencies {
   readonly clock: Clock;
   /** Receives the time from each request to the headers of its response, also of requests that failed. */
   readonly observeCall?: ObserveCall;
@@ -53,15 +53,15 @@ export class PortalClient {
   readonly #clock: Clock;
   readonly #observeCall: ObserveCall | undefined;
 
-  constructor(options: PortalClientOptions, modules: PortalClientModules) {
+  constructor(options: PortalClientOptions, dependencies: PortalClientDependencies) {
     const url = parsePortalUrl(options.url);
     this.#pool = new Pool(url.origin, { connections: connectionCount, keepAliveTimeout: 10_000 });
     this.#path = url.pathname.replace(/\/$/, '');
     const key = options.key === undefined ? {} : { authorization: `Bearer ${options.key}` };
     this.#headers = { ...headersOf(url), ...key };
     this.#lineBytesMax = options.lineBytesMax;
-    this.#clock = modules.clock;
-    this.#observeCall = modules.observeCall;
+    this.#clock = dependencies.clock;
+    this.#observeCall = dependencies.observeCall;
   }
 
   /** Returns a small JSON response. */

@@ -16,7 +16,7 @@ import { buildBlockQuery, buildHeaderQuery } from './line-query.ts';
 import {
   type PortalAnswer,
   PortalClient,
-  type PortalClientModules,
+  type PortalClientDependencies,
   type PortalLines,
 } from './portal-client.ts';
 import { lineBytesMax } from './read-line-block.ts';
@@ -35,9 +35,9 @@ export class PortalSource implements Source {
   readonly isRateLimited = false;
   readonly #client: PortalClient;
 
-  constructor({ name, url, key }: PortalSourceOptions, modules: PortalClientModules) {
+  constructor({ name, url, key }: PortalSourceOptions, dependencies: PortalClientDependencies) {
     this.name = name;
-    this.#client = new PortalClient({ url, key, lineBytesMax }, modules);
+    this.#client = new PortalClient({ url, key, lineBytesMax }, dependencies);
   }
 
   identity(signal: AbortSignal): Promise<Answer<SourceIdentity>> {

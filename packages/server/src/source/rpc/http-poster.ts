@@ -13,7 +13,7 @@ export interface PosterOptions {
   readonly connectionCount: number;
 }
 
-export interface HttpPosterModules {
+export interface HttpPosterDependencies {
   /** Allocates memory for results. The memory is not necessarily zeroed. */
   readonly allocate?: (length: number) => Uint8Array;
 }
@@ -48,8 +48,11 @@ export class HttpPoster implements Poster {
   readonly #pool: Pool;
   readonly #allocate: (length: number) => Uint8Array;
 
-  constructor({ origin, connectionCount }: PosterOptions, modules: HttpPosterModules = {}) {
-    this.#allocate = modules.allocate ?? Buffer.allocUnsafeSlow;
+  constructor(
+    { origin, connectionCount }: PosterOptions,
+    dependencies: HttpPosterDependencies = {},
+  ) {
+    this.#allocate = dependencies.allocate ?? Buffer.allocUnsafeSlow;
     this.#pool = new Pool(origin, { connections: connectionCount, keepAliveTimeout: keepAliveMs });
   }
 

@@ -21,7 +21,7 @@ export interface RpcClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface RpcClientModules {
+export interface RpcClientDependencies {
   readonly clock: Clock;
   /** Reads large replies. Without it they are read in this thread. */
   readonly fetchThread?: FetchThread;
@@ -54,19 +54,19 @@ export class RpcClient {
   readonly #observeCall: ObserveCall | undefined;
   #nextId = 1;
 
-  constructor(options: RpcClientOptions, modules: RpcClientModules) {
+  constructor(options: RpcClientOptions, dependencies: RpcClientDependencies) {
     const url = parseSourceUrl(options.url);
     const { connectionCount = connectionCountDefault } = options;
     const server = { origin: url.origin, connectionCount };
     this.#poster = new HttpPoster(server);
-    this.#blockPoster = modules.fetchThread?.poster(server) ?? this.#poster;
+    this.#blockPoster = dependencies.fetchThread?.poster(server) ?? this.#poster;
     this.#path = `${url.pathname}${url.search}`;
     this.#headers = { ...headersOf(url), ...lowerCaseNames(options.headers ?? {}) };
     this.#replyBytesMax = options.replyBytesMax ?? replyBytesMaxDefault;
     this.#rate = rateOf(options.callsPerSecond);
-    this.#bucket = new TokenBucket(this.#rate?.burst ?? 0, modules.clock);
-    this.#clock = modules.clock;
-    this.#observeCall = modules.observeCall;
+    this.#bucket = new TokenBucket(this.#rate?.burst ?? 0, dependencies.clock);
+    this.#clock = dependencies.clock;
+    this.#observeCall = dependencies.observeCall;
   }
 
   /** Calls a method with a small result and parses it. */

@@ -12,7 +12,7 @@ import {
   type Source,
   type SourceIdentity,
 } from '../source.ts';
-import { RpcClient, type RpcClientModules, type RpcClientOptions } from './rpc-client.ts';
+import { RpcClient, type RpcClientDependencies, type RpcClientOptions } from './rpc-client.ts';
 import { SlotWatcher } from './slot-watcher.ts';
 
 export interface RpcSourceOptions extends RpcClientOptions {
@@ -22,7 +22,7 @@ export interface RpcSourceOptions extends RpcClientOptions {
   readonly wsUrls: readonly string[];
 }
 
-export interface RpcSourceModules extends RpcClientModules {
+export interface RpcSourceDependencies extends RpcClientDependencies {
   readonly random: Random;
   /** Called once if no WebSocket address works, so that the node is polled. */
   readonly onPolled?: (sourceName: string) => void;
@@ -38,13 +38,13 @@ export class RpcSource implements Source {
   readonly notices: SlotWatcher;
   readonly #client: RpcClient;
 
-  constructor(options: RpcSourceOptions, modules: RpcSourceModules) {
+  constructor(options: RpcSourceOptions, dependencies: RpcSourceDependencies) {
     const { name, wsUrls, headers } = options;
     this.name = name;
     this.isRateLimited = options.callsPerSecond !== undefined;
-    this.#client = new RpcClient(options, modules);
-    const onMute = () => modules.onPolled?.(name);
-    this.notices = new SlotWatcher({ urls: wsUrls, headers, onMute }, modules);
+    this.#client = new RpcClient(options, dependencies);
+    const onMute = () => dependencies.onPolled?.(name);
+    this.notices = new SlotWatcher({ urls: wsUrls, headers, onMute }, dependencies);
   }
 
   identity(signal: AbortSignal): Promise<Answer<SourceIdentity>> {

@@ -41,11 +41,11 @@ export class SlotWatcher implements SlotNotices {
 
   constructor(
     options: SlotWatcherOptions,
-    modules: { readonly clock: Clock; readonly random: Random },
+    dependencies: { readonly clock: Clock; readonly random: Random },
   ) {
     this.#options = options;
-    this.#clock = modules.clock;
-    this.#random = modules.random;
+    this.#clock = dependencies.clock;
+    this.#random = dependencies.random;
   }
 
   get isLive(): boolean {

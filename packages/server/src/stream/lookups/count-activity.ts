@@ -15,7 +15,7 @@ export interface ActivityRequest {
   readonly limit: number;
 }
 
-export interface ActivityModules {
+export interface ActivityDependencies {
   readonly dataset: DatasetReader;
   readonly lookups: SegmentLookups;
 }
@@ -23,7 +23,7 @@ export interface ActivityModules {
 export async function countActivity(
   { range, limit }: ActivityRequest,
   snapshot: ChainSnapshot,
-  { dataset, lookups }: ActivityModules,
+  { dataset, lookups }: ActivityDependencies,
   signal: AbortSignal,
 ): Promise<Activity> {
   const all = listPlaces(snapshot, range);

@@ -26,7 +26,7 @@ import { SegmentLookups } from './segment-lookups.ts';
 import { WHOLE_BLOCK, WHOLE_TRANSACTION } from './selections.ts';
 import { SignatureCandidates } from './signature-candidates.ts';
 
-export interface DatasetLookupsModules {
+export interface DatasetLookupsDependencies {
   readonly dataset: DatasetReader;
   readonly evaluator: BlockEvaluator;
   readonly segments: DatasetSegments;
@@ -45,11 +45,11 @@ export class DatasetLookups {
   readonly #lookups: SegmentLookups;
   readonly #candidates: SignatureCandidates;
 
-  constructor(modules: DatasetLookupsModules) {
-    this.#dataset = modules.dataset;
-    this.#evaluator = new FinalizedHeadEvaluator(modules.evaluator);
-    this.#lookups = new SegmentLookups(modules);
-    this.#candidates = new SignatureCandidates(modules);
+  constructor(dependencies: DatasetLookupsDependencies) {
+    this.#dataset = dependencies.dataset;
+    this.#evaluator = new FinalizedHeadEvaluator(dependencies.evaluator);
+    this.#lookups = new SegmentLookups(dependencies);
+    this.#candidates = new SignatureCandidates(dependencies);
   }
 
   /** Returns the complete line of a block as bytes. Throws a coded error for a slot that is not stored or was skipped. */
@@ -132,8 +132,8 @@ export class DatasetLookups {
       if (to < from)
         throw new CodedError('parameter-invalid', { path: 'to', allowed: `${from} or more` });
       const range = { first: from, last: to };
-      const modules = { dataset: this.#dataset, lookups: this.#lookups };
-      return countActivity({ range, limit }, snapshot, modules, signal);
+      const dependencies = { dataset: this.#dataset, lookups: this.#lookups };
+      return countActivity({ range, limit }, snapshot, dependencies, signal);
     });
   }
 

@@ -5,7 +5,7 @@ import type { DatasetSegments, UsedSegments } from '../dataset-segments.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import type { Place } from './places.ts';
 
-export interface SegmentLookupsModules {
+export interface SegmentLookupsDependencies {
   readonly segments: DatasetSegments;
   readonly pool: EnginePool;
 }
@@ -15,7 +15,7 @@ export class SegmentLookups {
   readonly #segments: DatasetSegments;
   readonly #pool: EnginePool;
 
-  constructor({ segments, pool }: SegmentLookupsModules) {
+  constructor({ segments, pool }: SegmentLookupsDependencies) {
     this.#segments = segments;
     this.#pool = pool;
   }

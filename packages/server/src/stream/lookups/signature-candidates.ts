@@ -7,7 +7,7 @@ import type { ByteRange } from '../../object-store/object-store.ts';
 import type { SignatureIndexPlace } from '../../segment/indexes/signature-index-place.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 
-export interface SignatureCandidatesModules {
+export interface SignatureCandidatesDependencies {
   readonly dataset: DatasetReader;
   readonly pool: EnginePool;
 }
@@ -19,7 +19,7 @@ export class SignatureCandidates {
   /** Indexes that had to be located. An entry lives as long as the description of its segment. */
   readonly #located = new WeakMap<SealedSegment, SignatureIndexPlace>();
 
-  constructor({ dataset, pool }: SignatureCandidatesModules) {
+  constructor({ dataset, pool }: SignatureCandidatesDependencies) {
     this.#dataset = dataset;
     this.#pool = pool;
   }

@@ -8,7 +8,7 @@ import type { Block } from '../../ledger/block.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from '../block-evaluator.ts';
 import { LinePiece } from '../line-piece.ts';
 
-export interface ReferenceEvaluatorModules {
+export interface ReferenceEvaluatorDependencies {
   readonly dataset: DatasetReader;
   /** Decodes the blocks of a sealed segment. */
   readonly decodeSegment: (bytes: Uint8Array) => readonly Block[];
@@ -20,10 +20,10 @@ const runBlockCountMax = 16;
 
 /** Evaluates decoded blocks without threads, for tests with a manual clock. */
 export class ReferenceEvaluator implements BlockEvaluator {
-  readonly #modules: ReferenceEvaluatorModules;
+  readonly #dependencies: ReferenceEvaluatorDependencies;
 
-  constructor(modules: ReferenceEvaluatorModules) {
-    this.#modules = modules;
+  constructor(dependencies: ReferenceEvaluatorDependencies) {
+    this.#dependencies = dependencies;
   }
 
   async *evaluate(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
@@ -51,7 +51,7 @@ export class ReferenceEvaluator implements BlockEvaluator {
   }
 
   async *#readBlocks(snapshot: ChainSnapshot, first: number, last: number): AsyncGenerator<Block> {
-    const { dataset, decodeSegment } = this.#modules;
+    const { dataset, decodeSegment } = this.#dependencies;
     const { segments, hot } = snapshot;
     for (let i = firstSegmentEndingAtOrAfter(snapshot, first); i < segments.length; i++) {
       const segment = segments[i];

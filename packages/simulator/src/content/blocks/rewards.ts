@@ -74,18 +74,18 @@ export function payVoters(
 export function listOutsideRewards(
   block: ChainBlock,
   options: ContentOptions,
-  modules: { readonly pool: TextPool; readonly random: Random },
+  dependencies: { readonly pool: TextPool; readonly random: Random },
 ): SimulatedReward[] {
   const { epochRewardsPerBlock: count, oddities, era } = options;
   const rewards: SimulatedReward[] = [];
   const draw = (random: Random): string => {
-    modules.pool.passing.clear();
-    return modules.pool.read(drawAddress(random, modules.pool.passing));
+    dependencies.pool.passing.clear();
+    return dependencies.pool.read(drawAddress(random, dependencies.pool.passing));
   };
   for (const { epoch, offset } of listPayments(options, block)) {
     for (let i = 0; i < count; i++) {
       // A staker gets the same reward in every epoch.
-      const random = modules.random.fork('staker', offset * count + i);
+      const random = dependencies.random.fork('staker', offset * count + i);
       const pubkey = draw(random);
       const lamports = random.between(1, 2 * COIN);
       const postBalance = random.below(4_000_000_000) * 1000 + lamports * (epoch + 1);
@@ -94,7 +94,7 @@ export function listOutsideRewards(
       rewards.push({ pubkey, ...amounts, rewardType: 'Staking', commission });
     }
   }
-  const random = modules.random.fork('rewards', block.branch, block.slot);
+  const random = dependencies.random.fork('rewards', block.branch, block.slot);
   for (let i = ERA_RULES[era].hasRent ? random.below(8) : 0; i > 0; i--) {
     const postBalance = String(random.between(1, 2_000_000));
     const lamports = `-${random.between(1, 900)}`;

@@ -62,13 +62,13 @@ export class BlockRunner {
   #visit: VisitTransaction | null = null;
   #hashes: readonly string[] = [];
 
-  constructor(options: ContentOptions, modules: { scene: Scene; random: Random }) {
+  constructor(options: ContentOptions, dependencies: { scene: Scene; random: Random }) {
     this.#options = options;
     this.#era = ERA_RULES[options.era];
-    this.#scene = modules.scene;
-    this.#machine = modules.scene.vm;
-    this.#world = modules.scene.world;
-    this.#random = modules.random;
+    this.#scene = dependencies.scene;
+    this.#machine = dependencies.scene.vm;
+    this.#world = dependencies.scene.world;
+    this.#random = dependencies.random;
     this.#builder = new TransactionBuilder(this.#machine);
   }
 

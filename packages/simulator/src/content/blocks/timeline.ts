@@ -31,7 +31,7 @@ interface Step {
   readonly rewards: readonly SimulatedReward[];
 }
 
-export interface TimelineModules {
+export interface TimelineDependencies {
   readonly runner: BlockRunner;
   /** The source of the random rewards outside the world. */
   readonly random: Random;
@@ -42,16 +42,16 @@ export interface TimelineModules {
 export class Timeline {
   readonly windowSlots: number;
   readonly #options: ContentOptions;
-  readonly #modules: TimelineModules;
+  readonly #dependencies: TimelineDependencies;
   /** The blocks that the world has run since the window started. */
   readonly #path: Step[] = [];
   #window = -1;
   /** The parent of the window's first block. It determines which rewards were paid earlier. */
   #parentSlot = -1;
 
-  constructor(options: ContentOptions, modules: TimelineModules) {
+  constructor(options: ContentOptions, dependencies: TimelineDependencies) {
     this.#options = options;
-    this.#modules = modules;
+    this.#dependencies = dependencies;
     this.windowSlots = countWindowSlots(options);
   }
 
@@ -64,7 +64,7 @@ export class Timeline {
   rewardsOf(block: ChainBlock): readonly SimulatedReward[] {
     if (this.#find(block) < 0) this.run(block, null);
     const { rewards } = elementAt(this.#path, this.#find(block));
-    const { book, random } = this.#modules;
+    const { book, random } = this.#dependencies;
     const outside = listOutsideRewards(block, this.#options, { pool: book.pool, random });
     return [...rewards, ...outside];
   }
@@ -98,8 +98,8 @@ export class Timeline {
     if (window === this.#window && parentSlot === this.#parentSlot) return;
     this.#window = window;
     this.#parentSlot = parentSlot;
-    this.#modules.book.enterWindow(window);
-    const { voteAccounts, validatorCount, cells, start } = this.#modules.world;
+    this.#dependencies.book.enterWindow(window);
+    const { voteAccounts, validatorCount, cells, start } = this.#dependencies.world;
     for (let i = 0; i < validatorCount; i++) {
       const lamports = voteLamports(this.#options, i, parentSlot + 1);
       cells.values[voteAccounts + i] = lamports;
@@ -108,13 +108,13 @@ export class Timeline {
   }
 
   #runOne(block: ChainBlock, visit: VisitTransaction | null): void {
-    const { mark } = this.#modules.world.cells;
+    const { mark } = this.#dependencies.world.cells;
     const { windowSlots } = this;
     const isLast = Math.floor(block.nextSlot() / windowSlots) > this.#window;
     const slotsLeft = (this.#window + 1) * windowSlots - block.slot;
     const hashes = this.#path.slice(-RECENT_COUNT).map((step) => step.blockhash);
     const place = { isLast, slotsLeft, windowSlots, hashes };
-    const rewards = this.#modules.runner.run(block, place, visit);
+    const rewards = this.#dependencies.runner.run(block, place, visit);
     this.#path.push({ key: keyOf(block), mark, blockhash: block.blockhash, rewards });
   }
 
@@ -122,7 +122,7 @@ export class Timeline {
   #rewindTo(place: number): void {
     const step = this.#path[place];
     if (step === undefined) return;
-    this.#modules.world.cells.rewind(step.mark);
+    this.#dependencies.world.cells.rewind(step.mark);
     this.#path.length = place;
   }
 

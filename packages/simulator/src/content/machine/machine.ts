@@ -113,13 +113,13 @@ export class Machine {
   #mark = 0;
 
   constructor(
-    modules: { readonly world: World; readonly book: AddressBook; readonly random: Random },
+    dependencies: { readonly world: World; readonly book: AddressBook; readonly random: Random },
     options: { readonly isTokenNew: boolean },
   ) {
-    this.world = modules.world;
-    this.book = modules.book;
-    this.random = modules.random;
-    this.pool = modules.book.pool;
+    this.world = dependencies.world;
+    this.book = dependencies.book;
+    this.random = dependencies.random;
+    this.pool = dependencies.book.pool;
     this.data = new DataWriter(this.pool, this.book);
     this.log = new LogRecorder(this.pool);
     this.isTokenNew = options.isTokenNew;

@@ -43,14 +43,14 @@ export class AddressBook {
    */
   constructor(
     random: Random,
-    modules: { readonly pool: TextPool; readonly world: World },
+    dependencies: { readonly pool: TextPool; readonly world: World },
     options: { readonly derivesAll: boolean },
   ) {
     this.#derivesAll = options.derivesAll;
-    this.pool = modules.pool;
-    this.#world = modules.world;
+    this.pool = dependencies.pool;
+    this.#world = dependencies.world;
     this.#random = random;
-    this.#texts = new Int32Array(modules.world.accountCount);
+    this.#texts = new Int32Array(dependencies.world.accountCount);
   }
 
   /** From now on, accounts of one window have the addresses of this window. */

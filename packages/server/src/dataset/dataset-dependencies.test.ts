@@ -1,4 +1,4 @@
-/** Tests the calls of a dataset to its modules, and what it reports. */
+/** Tests the calls of a dataset to its dependencies, and what it reports. */
 
 import { CodedError, ERRORS } from '@sluice/base/errors';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -8,7 +8,7 @@ import { hash, makeRun, ref, sealRun, slot } from '../chain/testing/chain-fixtur
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import type { NewChange } from './chain-writer.ts';
-import { Dataset, type DatasetModules } from './dataset.ts';
+import { Dataset, type DatasetDependencies } from './dataset.ts';
 import { MergeThread } from './merge/merge-thread.ts';
 import type { SegmentFiles } from './segment-files.ts';
 import { createDataset } from './stored/create-dataset.ts';
@@ -38,10 +38,10 @@ beforeEach(async () => {
 
 const limits = { sealBlockCount: 2 };
 
-function open(modules: Partial<DatasetModules> = {}, more = {}): Promise<Dataset> {
+function open(dependencies: Partial<DatasetDependencies> = {}, more = {}): Promise<Dataset> {
   return Dataset.open(
     { folder, realTime: true, limits: { ...limits, ...more } },
-    { fs, clock, isLockHeld: () => true, merge: mergeInProcess, ...modules },
+    { fs, clock, isLockHeld: () => true, merge: mergeInProcess, ...dependencies },
   );
 }
 
