@@ -247,9 +247,7 @@ export class ChainWriter {
   }
 
   #startFlush(): void {
-    this.#flushing ??= this.#flush().finally(() => {
-      this.#flushing = undefined;
-    });
+    this.#flushing ??= this.#flush();
   }
 
   async #flush(): Promise<void> {
@@ -261,6 +259,8 @@ export class ChainWriter {
         this.#fail([...group, ...this.#queue], error);
       }
     }
+    // In the same turn as the last look at the queue, so that no commit is queued without being written.
+    this.#flushing = undefined;
   }
 
   async #write(group: readonly Queued[]): Promise<void> {

@@ -14,7 +14,7 @@ import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { Fs } from '../storage/fs.ts';
 import { AlarmBoard } from './alarm-board.ts';
 import { BlockReader } from './block-reader.ts';
-import { ChainWriter, type NewChange, type PublishCommits } from './chain-writer.ts';
+import { ChainWriter, hotPayloads, type NewChange, type PublishCommits } from './chain-writer.ts';
 import { ChangeWaiters } from './change-waiters.ts';
 import { checkJournalExists } from './dataset-files.ts';
 import { type DatasetLimits, datasetLimits } from './dataset-limits.ts';
@@ -167,7 +167,7 @@ export class Dataset implements DatasetReader {
 
   /**
    * Makes changes durable and visible as one commit. Throws, and changes nothing, if a rule of the chain forbids them, the
-   * free disk space is below the minimum, or an earlier write failed.
+   * free disk space is below the minimum (except for a trim, which frees space), or an earlier write failed.
    */
   commit(changes: readonly NewChange[]): Promise<ChainSnapshot> {
     return this.#parts.writer.commit(changes);
@@ -210,12 +210,19 @@ export class Dataset implements DatasetReader {
     return true;
   }
 
-  /** Removes the files that neither the current state nor a leased snapshot needs. */
-  async collect(): Promise<void> {
+  /**
+   * Removes the files that neither the current state nor a leased snapshot needs. Returns false if a leased snapshot still
+   * needs a file that the current state does not.
+   */
+  async collect(): Promise<boolean> {
     const { chain, leases, segments } = this.#parts;
     await chain.collect();
-    const states = [this.snapshot(), this.pendingSnapshot(), ...leases.snapshots()];
-    await segments.collect(new Set(states.flatMap((state) => state.segments.map(({ id }) => id))));
+    const current = segmentIds([this.snapshot(), this.pendingSnapshot()]);
+    const leased = segmentIds(leases.snapshots());
+    await segments.collect(new Set([...current, ...leased]));
+    const payloads = hotPayloads(this.snapshot());
+    const isUsed = (id: number) => payloads.has(id);
+    return [...leased].every((id) => current.has(id)) && [...leases.payloads()].every(isUsed);
   }
 
   /** After `dataset-write-failed`: reads the journal again, so that writing can resume. Throws if the disk still fails. */
@@ -272,6 +279,10 @@ export class Dataset implements DatasetReader {
     if (chain.isFailed) return { kind: 'failed', code: 'dataset-write-failed' };
     return writer.space.shortage ?? { kind: 'open' };
   }
+}
+
+function segmentIds(snapshots: readonly ChainSnapshot[]): Set<string> {
+  return new Set(snapshots.flatMap(({ segments }) => segments.map(({ id }) => id)));
 }
 
 async function openParts(

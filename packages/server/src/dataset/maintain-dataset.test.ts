@@ -11,7 +11,10 @@ let clock: ManualClock;
 let alarms: AlarmBoard;
 let calls: string[];
 let sealCount: number;
+/** Whether the dataset changes before every run. */
+let changes: boolean;
 let trims: boolean;
+let isCollected: boolean;
 let fault: Error | undefined;
 let stop: AbortController;
 
@@ -20,7 +23,9 @@ beforeEach(() => {
   alarms = new AlarmBoard(clock);
   calls = [];
   sealCount = 0;
+  changes = true;
   trims = false;
+  isCollected = true;
   fault = undefined;
   stop = new AbortController();
 });
@@ -33,7 +38,8 @@ function maintain(): Promise<void> {
     alarms,
     changed: async (since: number) => {
       calls.push(`changed ${since}`);
-      return { ...emptySnapshot, version: ++version };
+      if (since >= version && !changes) return new Promise(() => undefined);
+      return { ...emptySnapshot, version: changes ? ++version : version };
     },
     seal: async () => {
       calls.push('seal');
@@ -47,6 +53,7 @@ function maintain(): Promise<void> {
     },
     collect: async () => {
       calls.push('collect');
+      return isCollected;
     },
   } as unknown as Dataset;
   return maintainDataset(dataset, { retention, clock }, stop.signal);
@@ -57,10 +64,10 @@ async function end(running: Promise<void>): Promise<void> {
   await running;
 }
 
-test('default: everything is sealed, then trimmed; files are removed only after a change', async () => {
+test('default: everything is trimmed, then sealed; files are removed only after a change', async () => {
   const running = maintain();
   await nextTurn();
-  expect(calls).toEqual(['changed -1', 'seal', 'trim']);
+  expect(calls).toEqual(['changed -1', 'trim', 'seal']);
   sealCount = 2;
   calls = [];
   clock.advance(1_999);
@@ -68,11 +75,12 @@ test('default: everything is sealed, then trimmed; files are removed only after 
   expect(calls).toEqual([]);
   clock.advance(1);
   await nextTurn();
-  expect(calls).toEqual(['changed 1', 'seal', 'seal', 'seal', 'trim', 'collect']);
+  const sealed = ['seal', 'trim', 'collect'];
+  expect(calls).toEqual(['changed 1', 'trim', ...sealed, ...sealed, 'seal']);
   [sealCount, trims, calls] = [0, true, []];
   clock.advance(2_000);
   await nextTurn();
-  expect(calls).toEqual(['changed 2', 'seal', 'trim', 'collect']);
+  expect(calls).toEqual(['changed 2', 'trim', 'collect', 'seal']);
   await end(running);
 });
 
@@ -86,6 +94,24 @@ test('behavior: a failure raises an alarm and is tried again, which clears it', 
   await nextTurn();
   expect(alarms.list()).toEqual([]);
   await end(running);
+});
+
+test('behavior: a run that failed, or left files, is repeated although the dataset does not change', async () => {
+  fault = new CodedError('storage-full', { path: 'x' });
+  void maintain();
+  await nextTurn();
+  [changes, fault, isCollected, calls] = [false, undefined, false, []];
+  clock.advance(2_000);
+  await nextTurn();
+  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal']);
+  [isCollected, calls] = [true, []];
+  clock.advance(2_000);
+  await nextTurn();
+  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal']);
+  calls = [];
+  clock.advance(2_000);
+  await nextTurn();
+  expect(calls).toEqual(['changed 1']);
 });
 
 test('behavior: a bug ends the maintenance', async () => {

@@ -13,6 +13,7 @@ import { openSegment } from '../segment/read/open-segment.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
 import { Dataset } from './dataset.ts';
+import { maintainDataset } from './maintain-dataset.ts';
 import { MergeThread } from './merge/merge-thread.ts';
 import { chooseTrim, type Retention } from './retention.ts';
 import { createDataset, datasetExists } from './stored/create-dataset.ts';
@@ -194,6 +195,52 @@ test('behavior: L-18 a leased segment survives a trim and is removed after the r
   await expect(dataset.readSegment(oldest as SealedSegment)).rejects.toMatchObject({
     code: 'storage-missing',
   });
+});
+
+test('behavior: F-20 below the minimum free space old blocks are removed, even if a reader delays it, and then writing resumes', async () => {
+  const fs = new SimFs();
+  const clock = new ManualClock();
+  const dataset = await open(fs, clock);
+  await grow(dataset, 10, 26);
+  await dataset.commit([{ kind: 'finalize', block: { number: slot(22), hash: hashAt(22) } }]);
+  while (await dataset.seal());
+  await dataset.commit([{ kind: 'finalize', block: { number: slot(26), hash: hashAt(26) } }]);
+  const segmentCount = () => fs.paths().filter((path) => path.includes('/segments/')).length;
+  expect(segmentCount()).toBe(3);
+  // There is enough space as soon as two segments are removed.
+  fs.space = async () => ({ freeBytes: segmentCount() > 1 ? 1e9 : 2e9, totalBytes: 1e12 });
+  clock.advance(1_000);
+  await expect.poll(() => dataset.seal().catch(({ code }) => code)).toBe('disk-floor-reached');
+  const lease = dataset.acquire();
+  const stop = new AbortController();
+  const running = maintainDataset(
+    dataset,
+    { retention: { kind: 'blocks', count: 6 }, clock },
+    stop.signal,
+  );
+  await expect.poll(() => dataset.alarms.has('dataset-maintenance-failed')).toBe(true);
+  expect([dataset.snapshot().start, segmentCount()]).toEqual([18, 3]);
+  lease.release();
+  await expect
+    .poll(() => {
+      clock.advance(2_000);
+      return dataset.snapshot().segments.at(-1)?.last.number;
+    })
+    .toBe(25);
+  expect(dataset.alarms.list()).toEqual([]);
+  stop.abort();
+  await running;
+});
+
+test('behavior: a segment that the full disk rejects leaves no file', async () => {
+  const fs = new SimFs();
+  const dataset = await open(fs);
+  await grow(dataset, 10, 24);
+  await dataset.commit([{ kind: 'finalize', block: { number: slot(22), hash: hashAt(22) } }]);
+  fs.fault = ({ name, path }) =>
+    name === 'write' && path.includes('/segments/') ? 'ENOSPC' : undefined;
+  await expect(dataset.seal()).rejects.toMatchObject({ code: 'storage-full' });
+  expect(fs.paths().filter((path) => path.includes('/segments/'))).toEqual([]);
 });
 
 test('behavior: I-98 F-28 a jump of the system clock has no effect on retention, which uses the timestamps of the ledger', async () => {

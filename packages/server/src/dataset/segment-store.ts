@@ -55,8 +55,13 @@ export class SegmentStore implements SegmentFiles {
   async write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
     const segment = describeBuilt(built, headers);
     this.#uncommitted.add(segment.id);
-    await this.#fs.makeFolder(this.#folder);
-    await writeFileAtomically(this.#fs, this.#folder, segment.id, built.parts);
+    try {
+      await this.#fs.makeFolder(this.#folder);
+      await writeFileAtomically(this.#fs, this.#folder, segment.id, built.parts);
+    } catch (error) {
+      this.settle(segment);
+      throw error;
+    }
     for (const { buffer } of built.parts) discard(new Uint8Array(buffer));
     return segment;
   }

@@ -63,6 +63,10 @@ export async function writeFileAtomically(
   try {
     await file.write(0, parts);
     await file.sync();
+  } catch (error) {
+    // On a full disk the incomplete file would take the space that others need.
+    await removeIfExists(fs, temporary).catch(() => undefined);
+    throw error;
   } finally {
     await file.close();
   }
