@@ -25,7 +25,7 @@ import { lockDataFolder } from './lock-data-folder.ts';
 import { logProgress } from './log-progress.ts';
 import { meterSyncs } from './metrics/meter-syncs.ts';
 import { openPlanned } from './open-dataset.ts';
-import { boundConnections, readOpenFilesMax } from './open-files-limit.ts';
+import { boundConnections, readOpenFilesMax, watchOpenFiles } from './open-files-limit.ts';
 import { isFed, lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
 import { reloadService } from './reload-service.ts';
 import type { OpenedDataset, RunningDataset } from './running-dataset.ts';
@@ -121,11 +121,16 @@ export async function runServe(
 const heldMsMax = 5_000;
 
 /** Returns the limit of connections: the configured one, or a lower one if the system allows fewer open files, which is logged. */
-function countConnections({ limits, engine }: Config, datasets: number, log: Logger): number {
+function countConnections(
+  { limits, engine, store }: Config,
+  datasets: number,
+  log: Logger,
+): number {
   const configured = limits.http.connectionCountMax;
   const openFilesMax = readOpenFilesMax();
   if (openFilesMax === null) return configured;
-  const connections = boundConnections(openFilesMax, { datasets, threads: engine.threadCount });
+  const needs = { datasets, threads: engine.threadCount, readsStore: store !== undefined };
+  const connections = boundConnections(openFilesMax, needs);
   if (connections >= configured) return configured;
   log.warn(
     { openFilesMax, connections, configured },
@@ -193,6 +198,8 @@ async function runDatasets(
   await followSources(datasets, { ...dependencies, closers, tasks, log, seed, observeSourceCall });
   const logged = datasets.map(({ dataset, ingest }) => ({ reader: dataset, ingest }));
   tasks.run((signal) => logProgress(logged, { ...dependencies, log, signal }));
+  const boards = datasets.map(({ dataset }) => dataset.alarms);
+  tasks.run((signal) => watchOpenFiles(boards, { ...dependencies, signal }));
   dependencies.onReload(() => reloadService({ service, config, reread: options.reread }, log));
   dependencies.out.write(
     await options.describe({ config, url, adminUrl, datasets, refused }, dependencies.signal),

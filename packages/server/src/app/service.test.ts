@@ -75,6 +75,17 @@ test('default: the service is ready when every dataset has a block, and reports 
   expect(await ready()).toEqual([200, { status: 'ready' }]);
 });
 
+test('behavior: the service is not ready while no file can be opened', async () => {
+  const dataset = new MemoryDataset();
+  dataset.extend([0, 1]);
+  const { adminPort } = await start(dataset);
+  const ready = async () => (await fetch(`http://127.0.0.1:${adminPort}/ready`)).json();
+  dataset.alarms.raise('open-files-exhausted', 'EMFILE');
+  expect(await ready()).toEqual({ status: 'not-ready', reason: 'no further file can be opened' });
+  dataset.alarms.clear('open-files-exhausted');
+  expect(await ready()).toEqual({ status: 'ready' });
+});
+
 test('behavior: I-92 readiness does not wait for a dataset without sources, and only briefly for failing sources', async () => {
   let nowMs = 0;
   const clock = { ...systemClock, nowMs: () => nowMs };

@@ -154,6 +154,7 @@ export class Service {
       notReadyReason,
       unavailable,
       newRequestId: randomUUID,
+      reportFault: (error) => modules.log.error({ err: error }, 'a request of an operator failed'),
     });
   }
 
@@ -230,7 +231,8 @@ export class Service {
     if (opening !== undefined) return `opening ${opening.names.name}`;
     const starting = this.#open.find((dataset) => this.#isStarting(dataset));
     if (starting !== undefined) return `starting ${starting.reader.description.name}`;
-    return this.#open.every(isEmpty) ? 'no dataset has a block' : null;
+    if (this.#open.every(isEmpty)) return 'no dataset has a block';
+    return this.#open.some(lacksFiles) ? 'no further file can be opened' : null;
   }
 
   /** Returns whether readiness still waits for the first block of the dataset. The wait is short if other datasets can be served (I-92). */
@@ -277,6 +279,10 @@ export class Service {
 
 function isEmpty({ reader }: OpenDataset): boolean {
   return reader.snapshot().head === null;
+}
+
+function lacksFiles({ reader }: OpenDataset): boolean {
+  return reader.status().alarms.some(({ code }) => code === 'open-files-exhausted');
 }
 
 interface ServeDatasetDependencies extends ServiceDependencies {

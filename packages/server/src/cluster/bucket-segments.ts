@@ -22,6 +22,8 @@ export interface BucketSegmentsDependencies {
 export class BucketSegments implements SegmentFiles {
   readonly #folder: string;
   readonly #dependencies: BucketSegmentsDependencies;
+  /** Segments that are being written, or whose commit is not durable yet. */
+  readonly #uncommitted = new Set<string>();
 
   constructor(dataset: string, dependencies: BucketSegmentsDependencies) {
     this.#folder = `${dataset}/segments`;
@@ -63,8 +65,14 @@ export class BucketSegments implements SegmentFiles {
    */
   async write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
     const segment = describeBuilt(built, headers);
-    await this.upload(segment, Buffer.concat(built.parts));
-    await this.#cached(segment).admit(built.parts);
+    this.#uncommitted.add(segment.id);
+    try {
+      await this.upload(segment, Buffer.concat(built.parts));
+      await this.#cached(segment).admit(built.parts);
+    } catch (error) {
+      this.settle(segment);
+      throw error;
+    }
     for (const { buffer } of built.parts) discard(new Uint8Array(buffer));
     return segment;
   }
@@ -77,12 +85,14 @@ export class BucketSegments implements SegmentFiles {
     throw new CodedError('store-upload-differs', { segment: segment.id });
   }
 
-  /** Does nothing: the collector of the bucket does not remove new objects for hours. */
-  settle(): void {}
+  /** Ends the protection of the local copy. The collector of the bucket does not remove new objects for hours. */
+  settle(segment: SealedSegment): void {
+    this.#uncommitted.delete(segment.id);
+  }
 
   async collect(needed: ReadonlySet<string>): Promise<void> {
     for (const name of this.#dependencies.cache.names()) {
-      if (!needed.has(name)) this.#dependencies.cache.remove(name);
+      if (!needed.has(name) && !this.#uncommitted.has(name)) this.#dependencies.cache.remove(name);
     }
   }
 

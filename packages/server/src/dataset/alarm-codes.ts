@@ -43,6 +43,7 @@ export const ALARM_CODES = [
   'feed-unreachable',
   'files-unread',
   'finality-stalled',
+  'open-files-exhausted',
   'portal-content-differs',
   'segment-damaged',
   'source-contradicts-finality',

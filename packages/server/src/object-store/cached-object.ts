@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   ftruncateSync,
   openSync,
   read as readFile,
@@ -9,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { assert } from '@sluice/base/assert';
-import { CodedError } from '@sluice/base/errors';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { ByteBudget } from './byte-budget.ts';
 import { dataSuffix, mapSuffix, writeMap } from './cache-map.ts';
@@ -38,6 +39,8 @@ export interface CachedObjectDependencies {
   readonly counters: CacheCounters;
   readonly onStored: (object: CachedObject, bytes: number) => void;
   readonly onEvicted: (object: CachedObject, bytes: number) => void;
+  /** Called when the file was opened. It stays open until `closeIdle`. */
+  readonly onOpened: (object: CachedObject) => void;
   /** Called after each request to the store, with its error if it failed. */
   readonly onFetched: (error?: unknown) => void;
 }
@@ -45,6 +48,7 @@ export interface CachedObjectDependencies {
 /** An eviction during a fetch restarts it. This is the limit of restarts. */
 const attemptCountMax = 8;
 
+const { O_CREAT, O_RDWR } = constants;
 const readAt = promisify(readFile);
 const writeAt = promisify(writeFile);
 
@@ -60,7 +64,12 @@ export class CachedObject {
   #descriptor: number | undefined;
   /** The number of reads and writes of the file in progress. */
   #useCount = 0;
+  /** Whether the file is closed as soon as it is not in use: its number may then belong to another file. */
+  #closesWhenIdle = false;
+  #isRemoved = false;
   #hasFile = false;
+  /** Whether the file still has evicted content. It is truncated before it is used again. */
+  #hasEvictedContent = false;
   #presentBytes = 0;
 
   constructor(options: CachedObjectOptions, dependencies: CachedObjectDependencies) {
@@ -141,9 +150,12 @@ export class CachedObject {
     const bytes = this.#presentBytes;
     this.#presence.clear();
     this.#presentBytes = 0;
-    if (this.#hasFile) {
-      ftruncateSync(this.#open(), 0);
-      ftruncateSync(this.#open(), this.byteLength);
+    this.#hasEvictedContent = this.#hasFile;
+    try {
+      if (this.#hasFile) this.#open();
+    } catch (error) {
+      // The next use of the file truncates it.
+      if (!isCodedError(error, 'cache-failed')) throw error;
     }
     this.#dependencies.onEvicted(this, bytes);
   }
@@ -165,23 +177,24 @@ export class CachedObject {
   /** Closes the file until it is needed again. Returns false if it is in use. */
   closeIdle(): boolean {
     if (this.#useCount > 0) return false;
-    this.close();
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
     return true;
   }
 
+  /** Closes the file, at the latest after the reads and writes in progress. */
   close(): void {
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
-    this.#descriptor = undefined;
+    this.#closesWhenIdle = !this.closeIdle();
   }
 
   removeFiles(): void {
+    this.#isRemoved = true;
     this.close();
-    for (const suffix of [dataSuffix, mapSuffix]) {
-      try {
-        unlinkSync(`${this.#path}${suffix}`);
-      } catch {
-        // The file was never written.
-      }
+    try {
+      unlinkIfExists(`${this.#path}${mapSuffix}`);
+      unlinkIfExists(`${this.#path}${dataSuffix}`);
+    } catch (error) {
+      throw cacheError(error);
     }
   }
 
@@ -233,20 +246,29 @@ export class CachedObject {
     });
   }
 
+  /** Returns the descriptor of the file, which has its full length and no evicted content. */
   #open(): number {
-    if (this.#descriptor === undefined) {
-      const path = `${this.#path}${dataSuffix}`;
-      try {
-        this.#descriptor = openSync(path, 'a+');
-        closeSync(this.#descriptor);
-        this.#descriptor = openSync(path, 'r+');
-        ftruncateSync(this.#descriptor, this.byteLength);
+    if (this.#isRemoved) throw new CodedError('cache-failed', { reason: 'removed' });
+    try {
+      if (this.#descriptor === undefined) {
+        this.#descriptor = openSync(`${this.#path}${dataSuffix}`, O_RDWR | O_CREAT, 0o640);
         this.#hasFile = true;
-      } catch (error) {
-        throw cacheError(error);
+        this.#modules.onOpened(this);
+        ftruncateSync(this.#descriptor, this.byteLength);
       }
+      if (this.#hasEvictedContent) this.#truncate(this.#descriptor);
+      return this.#descriptor;
+    } catch (error) {
+      throw cacheError(error);
     }
-    return this.#descriptor;
+  }
+
+  /** Removes the map before the content, because a process that starts after a kill trusts the map. */
+  #truncate(descriptor: number): void {
+    unlinkIfExists(`${this.#path}${mapSuffix}`);
+    ftruncateSync(descriptor, 0);
+    ftruncateSync(descriptor, this.byteLength);
+    this.#hasEvictedContent = false;
   }
 
   async #guard(work: () => Promise<unknown>): Promise<void> {
@@ -257,11 +279,21 @@ export class CachedObject {
       throw cacheError(error);
     } finally {
       this.#useCount--;
+      if (this.#closesWhenIdle) this.close();
     }
   }
 }
 
+function unlinkIfExists(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (systemErrorCode(error) !== 'ENOENT') throw error;
+  }
+}
+
 function cacheError(cause: unknown): CodedError {
+  if (isCodedError(cause)) return cause;
   const code = systemErrorCode(cause) ?? 'unknown';
   return new CodedError('cache-failed', { reason: code }, { cause });
 }

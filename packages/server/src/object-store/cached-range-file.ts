@@ -1,6 +1,7 @@
 /** Reads a cached object by range in a worker thread. Bytes that are not on the disk yet are fetched by another thread. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { ByteRange } from './object-store.ts';
 import { Presence } from './presence.ts';
 
@@ -52,7 +53,7 @@ export class CachedRangeFile {
 
   constructor(place: CachedPlace, fetcher: RangeFetcher) {
     this.length = place.byteLength;
-    this.#descriptor = openSync(place.path, 'r');
+    this.#descriptor = openOrThrow(place.path);
     this.#presence = new Presence(place.presence, place.byteLength);
     this.#fetcher = fetcher;
   }
@@ -112,5 +113,15 @@ export class CachedRangeFile {
       filled += count;
     }
     return filled;
+  }
+}
+
+function openOrThrow(path: string): number {
+  const failed = (cause: unknown) =>
+    new CodedError('cache-failed', { reason: systemErrorCode(cause) ?? 'unknown' }, { cause });
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    throw failed(error);
   }
 }

@@ -1,10 +1,23 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { pbkdf2 } from 'node:crypto';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ManualClock } from '@sluice/base/testing/manual-clock';
 import { CachedRangeFile } from './cached-range-file.ts';
 import { ObjectCache } from './object-cache.ts';
+import { Presence } from './presence.ts';
 import { MemoryStore } from './testing/memory-store.ts';
 
 const megabyte = 1 << 20;
@@ -170,4 +183,72 @@ test('behavior: bytes that are being fetched in advance are not requested again 
   expect(requests).toHaveLength(3);
   expect(await object.read(100_000, 300_000)).toEqual(bytes.slice(100_000, 400_000));
   expect(gets()).toBe(3);
+});
+
+test('limit: neither evictions nor objects that a lookup keeps for long need more open files', async () => {
+  const bytes = await put('shared', 5_000);
+  const first = await open();
+  const before = readdirSync('/proc/self/fd').length;
+  const openCount = () => readdirSync('/proc/self/fd').length - before;
+  const objects = Array.from({ length: 600 }, (_, i) =>
+    first.use(`object-${i}`, 'shared', bytes.length),
+  );
+  // A lookup gets the places of all segments first, and reads them later.
+  for (const object of objects) expect(object.place.byteLength).toBe(bytes.length);
+  for (const object of objects) await object.read(0, 1);
+  expect(openCount()).toBeLessThan(300);
+  first.close();
+  expect(openCount()).toBeLessThan(20);
+  // All objects but one have to be evicted.
+  const second = await open(4_096);
+  for (let i = 0; i < 600; i++) await second.use(`object-${i}`, 'shared', 5_000).read(0, 1);
+  expect(second.counters.evictions).toBeGreaterThan(1_000);
+  expect(openCount()).toBeLessThan(300);
+  second.close();
+});
+
+test('behavior: a process that starts after a kill does not trust the map of content that was evicted', async () => {
+  const bytes = await put('a');
+  const killed = await open();
+  await killed.use('a', 'a', bytes.length).read(10_000, 100);
+  // Closing writes the map.
+  killed.close();
+  killed.use('a', 'a', bytes.length).evict();
+  const next = await open();
+  expect(await next.use('a', 'a', bytes.length).read(10_000, 100)).toEqual(
+    bytes.slice(10_000, 10_100),
+  );
+});
+
+test('behavior: a thread that sees the generation after an eviction sees none of the evicted ranges', () => {
+  const presence = Presence.create(megabyte);
+  const range = { start: 0, end: 8_192 };
+  presence.add(range);
+  const covered: boolean[] = [];
+  const { add } = Atomics;
+  const observed = vi.spyOn(Atomics, 'add').mockImplementation((...args) => {
+    covered.push(presence.covers(range));
+    return add(...args);
+  });
+  presence.clear();
+  observed.mockRestore();
+  expect(covered).toEqual([false]);
+  expect(presence.generation).toBe(1);
+});
+
+test('behavior: an object that is removed while a range is being written does not write to another file', async () => {
+  const bytes = await put('a');
+  const cache = await open();
+  const object = cache.use('a', 'a', bytes.length);
+  const path = join(folder, 'other');
+  // The write waits until a thread of the runtime is free.
+  const busy = Array.from({ length: 4 }, () => promisify(pbkdf2)('a', 'b', 400_000, 64, 'sha512'));
+  const fetched = object.fetch([{ start: 0, end: 8_192 }]).catch(({ code }) => code);
+  while (cache.counters.requests === 0) await nextTurn();
+  cache.remove('a');
+  const other = openSync(path, 'w+');
+  await Promise.all(busy);
+  expect(await fetched).toBe('cache-failed');
+  expect(readFileSync(path)).toHaveLength(0);
+  closeSync(other);
 });

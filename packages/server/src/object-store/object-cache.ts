@@ -2,7 +2,8 @@
  * Ranges of immutable objects on the local disk.
  *
  *   FOLDER/<name>.data   a sparse file as long as the object, with the ranges that were fetched
- *   FOLDER/<name>.map    the list of these ranges; written some time later, so after a crash some ranges are fetched again
+ *   FOLDER/<name>.map    the list of these ranges; written some time later, so after a crash some ranges are fetched again, and
+ *                        removed before the ranges are
  *
  * The cache does not verify its files, because the readers of segments verify the checksums of everything they read. They report wrong
  * bytes, from the disk or from the store, as damage, and the owner evicts the object.
@@ -60,7 +61,7 @@ export class ObjectCache {
   readonly #recent = new Map<string, Entry>();
   readonly #frequent = new Map<string, Entry>();
   readonly #unsaved = new Set<CachedObject>();
-  /** Objects whose file may be open here, in the order of their last use. */
+  /** Objects whose file is open here, in the order of their last use. */
   readonly #open = new Set<CachedObject>();
   #bytes = 0;
   #frequentBytes = 0;
@@ -92,14 +93,13 @@ export class ObjectCache {
     const known = this.#recent.get(name) ?? this.#frequent.get(name);
     if (known !== undefined) {
       this.#touch(name, known, nowMs);
-      this.#keepOpen(known.object);
+      if (this.#open.has(known.object)) this.#keepOpen(known.object);
       known.object.key = key;
       return known.object;
     }
     const object = this.#create(name, byteLength);
     object.key = key;
     this.#recent.set(name, { object, lastUsedMs: nowMs });
-    this.#keepOpen(object);
     return object;
   }
 
@@ -109,6 +109,7 @@ export class ObjectCache {
     this.#open.add(object);
     for (const oldest of this.#open) {
       if (this.#open.size <= openCountMax) return;
+      if (oldest === object) continue;
       if (oldest.closeIdle()) this.#open.delete(oldest);
     }
   }
@@ -123,9 +124,9 @@ export class ObjectCache {
     if (entry === undefined) return;
     this.#evict(entry.object);
     this.#forget(name);
-    this.#open.delete(entry.object);
     this.#unsaved.delete(entry.object);
     entry.object.removeFiles();
+    this.#open.delete(entry.object);
   }
 
   /** Writes the maps of objects that changed, at an interval, until the signal aborts. */
@@ -151,6 +152,7 @@ export class ObjectCache {
         aheadBudget: this.#aheadBudget,
         counters: this.counters,
         onFetched: (error) => this.onFetched(error),
+        onOpened: (object) => this.#keepOpen(object),
         onStored: (object, bytes) => {
           this.#bytes += bytes;
           if (this.#frequent.has(name)) this.#frequentBytes += bytes;

@@ -1,7 +1,7 @@
 /**
  * Which parts of an object are in its cache file: one bit for each granule, in memory that all threads share.
  *
- *   word 0    the generation, which is incremented when the content is evicted
+ *   word 0    the generation, which is incremented when the content was evicted
  *   word 1…   bits, 32 granules per word
  *
  * A reader has read the right bytes if its granules were present before the read and the generation has not changed after it.
@@ -66,10 +66,13 @@ export class Presence {
     return added * granuleBytes;
   }
 
-  /** Marks all granules as missing. The generation is incremented first, so that no reader uses what it reads from now on. */
+  /**
+   * Marks all granules as missing, and then increments the generation: a reader that sees the new generation must not see
+   * the old granules, and one that saw them notices the new generation after its read.
+   */
   clear(): void {
-    Atomics.add(this.words, 0, 1);
     for (let word = 1; word < this.words.length; word++) Atomics.store(this.words, word, 0);
+    Atomics.add(this.words, 0, 1);
   }
 
   /**

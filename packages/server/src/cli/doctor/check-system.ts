@@ -36,6 +36,7 @@ function checkFiles(datasets: number): Finding {
     const connections = boundConnections(openFilesMax, {
       datasets: Math.max(datasets, 1),
       threads,
+      readsStore: false,
     });
     const text = `${openFilesMax} files may be open: ${connections} connections`;
     return connections >= 1_000

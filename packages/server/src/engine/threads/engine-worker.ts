@@ -11,7 +11,7 @@ import type { Steps } from '@sluice/base/time-slices';
 import { deflateEncoder } from '../../kernels/deflate-encoder.ts';
 import type { CachedPlace, CachedRangeFile } from '../../object-store/cached-range-file.ts';
 import type { Selection } from '../../query/query.ts';
-import { openRangeFile } from '../../storage/range-file.ts';
+import { openRangeFile, type RangeFile } from '../../storage/range-file.ts';
 import { Engine } from '../engine.ts';
 import type { LookupResults } from '../lookup/lookup.ts';
 import { type ProbeFile, probeFiles } from '../lookup/probe-files.ts';
@@ -86,7 +86,7 @@ class EngineWorker {
   readonly #port: MessagePort;
   readonly #data: EngineWorkerData;
   readonly #places = new Map<number, SegmentPlace>();
-  readonly #files = new Map<number, { close(): void }>();
+  readonly #files = new Map<number, RangeFile>();
   /** Segments whose bytes may have to be fetched first. */
   readonly #cached = new Map<number, CachedRangeFile>();
   readonly #fetchSignal: FetchSignal;
@@ -319,9 +319,12 @@ class EngineWorker {
       this.#engine.open(key, place.bytes);
       return key;
     }
+    // A file is still open if its parts could not be fetched in an earlier attempt.
     const file =
-      place.kind === 'file' ? openRangeFile(place.path) : this.#openCached(segment, place);
+      this.#files.get(segment) ??
+      (place.kind === 'file' ? openRangeFile(place.path) : this.#openCached(segment, place));
     this.#files.set(segment, file);
+    if (place.kind === 'cached') this.#cached.get(segment)?.fetchOpening();
     this.#engine.open(key, file);
     return key;
   }
@@ -337,7 +340,6 @@ class EngineWorker {
       fetchAhead: (ranges) => this.#send({ kind: 'fetch', segment, ranges, ticket: undefined }),
     });
     this.#cached.set(segment, file);
-    file.fetchOpening();
     return file;
   }
 

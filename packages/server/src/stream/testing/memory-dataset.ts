@@ -1,5 +1,7 @@
 /** A dataset in memory that uses the real transitions of a chain, without a disk. */
+
 import { assert } from '@sluice/base/assert';
+import { systemClock } from '@sluice/base/clock';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainChange } from '../../chain/chain-change.ts';
 import {
@@ -10,6 +12,7 @@ import {
 } from '../../chain/chain-snapshot.ts';
 import { refOf } from '../../chain/find-blocks.ts';
 import { sealRun } from '../../chain/testing/chain-fixtures.ts';
+import { AlarmBoard } from '../../dataset/alarm-board.ts';
 import type {
   Allocate,
   DatasetDescription,
@@ -37,6 +40,7 @@ export interface MemoryDatasetOptions {
 export const matchesByDefault = (slot: number) => slot % 3 === 0;
 
 export class MemoryDataset implements DatasetReader {
+  readonly alarms = new AlarmBoard(systemClock);
   readonly description: DatasetDescription;
   readonly #blocks = new Map<string, Block>();
   readonly #waiters = new Set<() => void>();
@@ -183,7 +187,7 @@ export class MemoryDataset implements DatasetReader {
       freeBytes: null,
       leaseCount: this.leaseCount,
       counters: {},
-      alarms: [],
+      alarms: this.alarms.list(),
     };
   }
 
