@@ -1,5 +1,6 @@
 /** A cursor in a file, for Node, Deno and Bun. */
 import { open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { type Cursor, type CursorState, parseCursorState } from './stream/cursor.ts';
 
 /**
@@ -26,8 +27,20 @@ export function fileCursor(path: string): Required<Cursor> {
         await file.close();
       }
       await rename(draft, path);
+      await syncFolder(dirname(path));
     },
   };
+}
+
+/** Makes a rename durable. Windows cannot open a folder, and makes a rename durable by itself. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 /** A text that is not JSON is reported as `cursor-invalid`, with the text. */

@@ -1,7 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { createClient } from '../create-client.ts';
 import { fileCursor } from '../file-cursor.ts';
 import { codeOf, collect } from '../testing/collect.ts';
@@ -97,4 +98,22 @@ test('error: cursor-failed when the cursor cannot be written', async () => {
   const stream = client.stream({ fromBlock: 0 }, { cursor });
   await stream.next();
   expect(await codeOf(stream.next())).toBe('cursor-failed');
+});
+
+test('behavior: a saved cursor survives a power loss: its file and then its folder are synchronized', async () => {
+  const path = join(folder, 'synced.json');
+  const handle = await open(folder);
+  const synced: string[] = [];
+  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync').mockImplementation(async function (
+    this: typeof handle,
+  ) {
+    const kind = (await this.stat()).isDirectory() ? 'folder' : 'file';
+    synced.push(
+      `${kind}, ${readdirSync(folder).includes('synced.json') ? 'renamed' : 'not renamed'}`,
+    );
+  });
+  await fileCursor(path).save({ blocks: [{ number: 7, hash: 'h7' }], from: 7 });
+  sync.mockRestore();
+  await handle.close();
+  expect(synced).toEqual(['file, not renamed', 'folder, renamed']);
 });

@@ -64,7 +64,7 @@ export function boundConnections(
 const probeCount = 8;
 const watchEveryMs = 2_000;
 
-export interface WatchOpenFilesModules {
+export interface WatchOpenFilesDependencies {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Opens any file; by default `/dev/null`. */
@@ -74,7 +74,7 @@ export interface WatchOpenFilesModules {
 /** Raises an alarm on all boards while the process, or the machine, has no free file descriptors. */
 export async function watchOpenFiles(
   boards: readonly AlarmBoard[],
-  { clock, signal, openFile = () => open('/dev/null') }: WatchOpenFilesModules,
+  { clock, signal, openFile = () => open('/dev/null') }: WatchOpenFilesDependencies,
 ): Promise<void> {
   while (!signal.aborted) {
     const errno = await probeOpenFiles(openFile);

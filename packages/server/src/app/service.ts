@@ -154,7 +154,8 @@ export class Service {
       notReadyReason,
       unavailable,
       newRequestId: randomUUID,
-      reportFault: (error) => modules.log.error({ err: error }, 'a request of an operator failed'),
+      reportFault: (error) =>
+        dependencies.log.error({ err: error }, 'a request of an operator failed'),
     });
   }
 

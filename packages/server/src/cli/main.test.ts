@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { CodedError } from '@sluice/base/errors';
+import { workerUrl } from '@sluice/base/worker-url';
 import { Command } from 'commander';
 import { afterEach, expect, test, vi } from 'vitest';
 import { loadCommands } from './commands.ts';
@@ -156,5 +158,28 @@ test('error: a bug is printed with its stack, and the exit code is 70', async ()
   expect(code).toBe(70);
   expect(err).toMatch(
     /^sluice: internal error, please report it:\nTypeError: x is not a function\n\s+at /,
+  );
+});
+
+test('behavior: a failed assertion ends the process with its text, even if its error is caught', async () => {
+  const urlOf = (path: string) => JSON.stringify(workerUrl(import.meta.url, path).href);
+  const script = `import { Command } from 'commander';
+    const { assert } = await import('@sluice/base/assert');
+    const { main } = await import(${urlOf('./main.ts')});
+    const work = async () => {
+      try { assert(false, 'a block has one parent'); } catch {}
+      process.stdout.write('continued');
+    };
+    await main(['work'], undefined, [() => new Command('work').action(work)]);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: import.meta.dirname,
+  });
+  const texts = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => (texts.out += chunk));
+  child.stderr.on('data', (chunk) => (texts.err += chunk));
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  expect([code, texts.out]).toEqual([70, '']);
+  expect(texts.err).toContain(
+    'internal error, please report it:\nAssertionError: a block has one parent',
   );
 });

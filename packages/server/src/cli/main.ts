@@ -1,3 +1,4 @@
+import { watchAssertions } from '@sluice/base/assert';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 import { isSluiceError } from '@sluice/client';
@@ -12,12 +13,25 @@ const systemContext: CommandContext = {
   err: process.stderr,
 };
 
-/** Runs one command line and returns the exit code. Nothing called from here ends the process. */
+/**
+ * Runs one command line and returns the exit code. Nothing called from here ends the process, except a failed assertion: the
+ * state of the process may be wrong, so it must not write anything more.
+ */
 export async function main(
   args: string[],
   context: CommandContext = systemContext,
   commands?: readonly BuildCommand[],
 ): Promise<number> {
+  if (context === systemContext) {
+    const write = (text: string) => context.err.write(bugReport(text));
+    watchAssertions({
+      onFailed: (text) => {
+        write(text);
+        process.exit(EXIT.bug);
+      },
+      onFailedElsewhere: write,
+    });
+  }
   try {
     const program = buildProgram(context, commands ?? (await loadCommands(args[0])));
     await program.parseAsync(rewriteHelp(program, args), { from: 'user' });
@@ -106,6 +120,10 @@ function report(thrown: unknown, context: CommandContext): number {
     return EXIT.failure;
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.err.write(`sluice: internal error, please report it:\n${text}\n`);
+  context.err.write(bugReport(text));
   return EXIT.bug;
+}
+
+function bugReport(text: string): string {
+  return `sluice: internal error, please report it:\n${text}\n`;
 }

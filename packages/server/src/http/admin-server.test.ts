@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AdminServer } from './admin-server.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { type Answer, errorOf, send } from './testing/http-fixture.ts';
@@ -8,17 +8,20 @@ let server: AdminServer;
 let port: number;
 let reason: string | null;
 let unavailable: string[];
+let faults: unknown[];
 const metrics = new Metrics();
 metrics.counter({ name: 'test_total', help: 'A counter.' });
 
 beforeEach(async () => {
   reason = null;
   unavailable = [];
+  faults = [];
   server = new AdminServer({
     metrics,
     notReadyReason: () => reason,
     unavailable: () => unavailable,
     newRequestId: () => 'r1',
+    reportFault: (error) => faults.push(error),
   });
   port = await server.listen('127.0.0.1', 0);
 });
@@ -52,6 +55,7 @@ test('behavior: readiness has the reason, and names datasets that cannot be open
   expect(JSON.parse(textOf(await get('/ready')))).toEqual({ status: 'ready', unavailable });
   reason = 'closing';
   unavailable = [];
+  faults = [];
   const answer = await get('/ready');
   expect([answer.status, textOf(answer)]).toEqual([
     503,
@@ -86,6 +90,7 @@ test('error: listen-failed has the address and the code of the operating system'
     notReadyReason: () => null,
     unavailable: () => [],
     newRequestId: () => '',
+    reportFault: () => undefined,
   });
   await expect(other.listen('127.0.0.1', port)).rejects.toMatchObject({
     code: 'listen-failed',
@@ -103,4 +108,13 @@ test('behavior: closing ends open connections and frees the port', async () => {
     next.listen(port, '127.0.0.1', resolve);
   });
   await new Promise((resolve) => next.close(resolve));
+});
+
+test('error: internal-error: a metric that cannot be computed fails its request only, and is reported', async () => {
+  const fault = new Error('the disk fails');
+  const text = vi.spyOn(metrics, 'text').mockRejectedValue(fault);
+  const failed = await get('/metrics');
+  expect([failed.status, errorOf(failed)?.code, faults]).toEqual([500, 'internal-error', [fault]]);
+  text.mockRestore();
+  expect((await get('/metrics')).status).toBe(200);
 });

@@ -14,6 +14,8 @@ export interface AdminServerDependencies {
   /** Returns the names of the datasets that cannot be served. */
   readonly unavailable: () => readonly string[];
   readonly newRequestId: () => string;
+  /** Receives the error of a request that failed, for example because a metric could not be computed. */
+  readonly reportFault: (error: unknown) => void;
 }
 
 interface Answer {
@@ -60,7 +62,10 @@ export class AdminServer {
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = this.#dependencies.newRequestId();
     const { method = '', url = '' } = request;
-    const { status, type, body } = await this.#answer(method, url, requestId);
+    const { status, type, body } = await this.#answer(method, url, requestId).catch((error) => {
+      this.#dependencies.reportFault(error);
+      return refuse('internal-error', requestId);
+    });
     response.writeHead(status, {
       'content-type': type,
       'x-request-id': requestId,
@@ -102,7 +107,10 @@ export class AdminServer {
   }
 }
 
-function refuse(code: 'method-wrong' | 'operator-path-unknown', requestId: string): Answer {
+function refuse(
+  code: 'internal-error' | 'method-wrong' | 'operator-path-unknown',
+  requestId: string,
+): Answer {
   const { status, body } = buildErrorReply(new CodedError(code), requestId);
   return { status, type: 'application/json', body };
 }

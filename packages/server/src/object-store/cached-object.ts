@@ -253,7 +253,7 @@ export class CachedObject {
       if (this.#descriptor === undefined) {
         this.#descriptor = openSync(`${this.#path}${dataSuffix}`, O_RDWR | O_CREAT, 0o640);
         this.#hasFile = true;
-        this.#modules.onOpened(this);
+        this.#dependencies.onOpened(this);
         ftruncateSync(this.#descriptor, this.byteLength);
       }
       if (this.#hasEvictedContent) this.#truncate(this.#descriptor);

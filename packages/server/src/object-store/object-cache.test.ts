@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ManualClock } from '@sluice/base/testing/manual-clock';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { CachedRangeFile } from './cached-range-file.ts';
 import { ObjectCache } from './object-cache.ts';
 import { Presence } from './presence.ts';

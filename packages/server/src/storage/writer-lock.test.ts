@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { platform } from 'node:process';
 import { workerUrl } from '@sluice/base/worker-url';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { socketPath, WriterLock } from './writer-lock.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { reachFolder, WriterLock } from './writer-lock.ts';
 
 let folder: string;
 
@@ -84,14 +85,14 @@ test('behavior: one of many processes that find a dead lock at once acquires it'
 
 test('behavior: I-16 an owner whose socket file was removed notices that it lost the lock', async () => {
   const lock = await WriterLock.acquire(folder);
-  rmSync(socketPath(folder));
+  rmSync(join(folder, 'writer.sock'));
   expect(lock.isHeld).toBe(false);
   await lock.release();
 });
 
 test('behavior: I-91 a lost lock is reacquired in a new term', async () => {
   const lock = await WriterLock.acquire(folder);
-  rmSync(socketPath(folder));
+  rmSync(join(folder, 'writer.sock'));
   await lock.reacquire();
   expect([lock.isHeld, lock.term]).toEqual([true, 1]);
   await expect(WriterLock.acquire(folder)).rejects.toMatchObject({ code: 'data-folder-locked' });
@@ -102,7 +103,7 @@ test('behavior: I-91 a lost lock is reacquired in a new term', async () => {
 
 test('error: I-16 data-folder-locked: a lock that another process holds meanwhile is neither reacquired nor removed', async () => {
   const lock = await WriterLock.acquire(folder);
-  rmSync(socketPath(folder));
+  rmSync(join(folder, 'writer.sock'));
   const owner = await startOwner();
   await expect(lock.reacquire()).rejects.toMatchObject({ code: 'data-folder-locked' });
   await lock.release();
@@ -114,11 +115,37 @@ test('error: I-16 data-folder-locked: a lock that another process holds meanwhil
   await lock.release();
 });
 
-test('limit: a folder with a long path is locked by a socket with a short path', async () => {
+test('limit: a folder with a long path is locked inside, whatever the temporary folder is', async () => {
   const deep = join(folder, 'a'.repeat(90), 'b'.repeat(90));
   mkdirSync(deep, { recursive: true });
-  expect(Buffer.byteLength(socketPath(deep))).toBeLessThan(100);
   const lock = await WriterLock.acquire(deep);
+  const other = mkdtempSync(join(folder, 'tmp-'));
+  vi.stubEnv('TMPDIR', other);
+  expect(tmpdir()).toBe(other);
   await expect(WriterLock.acquire(deep)).rejects.toMatchObject({ code: 'data-folder-locked' });
+  expect([lock.isHeld, readdirSync(deep)]).toEqual([true, ['writer.sock']]);
+  await lock.release();
+  const next = await WriterLock.acquire(deep);
+  rmSync(join(deep, 'writer.sock'));
+  await next.reacquire();
+  expect([next.isHeld, next.term]).toEqual([true, 1]);
+  await next.release();
+  vi.unstubAllEnvs();
+});
+
+test('limit: where open folders have no short path, a symbolic link leads to the same socket', async () => {
+  const deep = join(folder, 'a'.repeat(90), 'b'.repeat(90));
+  mkdirSync(deep, { recursive: true });
+  const lock = await WriterLock.acquire(deep);
+  const reached = reachFolder(deep, 'darwin');
+  const path = join(reached.path, 'writer.sock');
+  expect(Buffer.byteLength(path)).toBeLessThan(100);
+  const answer = await new Promise((resolve) => {
+    const socket = connect(path, () => resolve(socket.destroy() && 'connected'));
+    socket.once('error', resolve);
+  });
+  expect(answer).toBe('connected');
+  reached.close();
+  expect(existsSync(dirname(reached.path))).toBe(false);
   await lock.release();
 });

@@ -3,26 +3,35 @@
  * process can connect to it; the socket of a dead owner refuses connections, so a stale lock is recognized without
  * comparing ages or process ids. Node has no file locks without a native module.
  */
-import { createHash } from 'node:crypto';
-import { lstatSync, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { rename, unlink } from 'node:fs/promises';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { CodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 import { makeFolder } from './make-folder.ts';
 
-/** The system silently truncates longer socket paths, so that two folders could share one lock. */
+const socketName = 'writer.sock';
+/** A system has about 104 bytes for the path of a socket. Some reject a longer path, others silently truncate it. */
 const socketPathBytesMax = 100;
 /**
- * The kernel accepts connections even for an owner that is stopped or very busy, so an attempt without an answer within
- * this time counts as answered.
+ * The kernel accepts connections even for an owner that is stopped or very busy. So if nothing is known after this time, an
+ * owner is assumed to exist.
  */
-const answerMsMax = 2_000;
+const connectMsMax = 2_000;
 const attemptCountMax = 5;
 
 export class WriterLock {
+  /** The path of the socket. It may be too long to listen on, see `reachFolder`. */
   readonly #path: string;
   #server: Server;
   #inode: number;
@@ -42,13 +51,13 @@ export class WriterLock {
     await makeFolder(folder).catch((error: NodeJS.ErrnoException) => {
       throw unusable(folder, error);
     });
-    const path = socketPath(folder);
+    const path = join(realpathSync(folder), socketName);
     for (let attempt = 0; attempt < attemptCountMax; attempt++) {
       const server = await listen(path).catch((error: NodeJS.ErrnoException) => {
         throw unusable(folder, error);
       });
       if (server !== undefined) return new WriterLock(server, path);
-      if (await isAnswered(path)) break;
+      if (await hasOwner(path)) break;
       if (!(await removeDead(path, attempt))) break;
     }
     throw new CodedError('data-folder-locked', { folder });
@@ -68,7 +77,7 @@ export class WriterLock {
   async reacquire(): Promise<void> {
     for (let attempt = 0; attempt < attemptCountMax && !this.isHeld; attempt++) {
       if (inodeOf(this.#path) !== undefined) {
-        if (await isAnswered(this.#path)) break;
+        if (await hasOwner(this.#path)) break;
         if (!(await removeDead(this.#path, attempt))) break;
       }
       await this.release();
@@ -94,11 +103,29 @@ export class WriterLock {
   }
 }
 
-export function socketPath(folder: string): string {
-  const real = realpathSync(folder);
-  const path = join(real, 'writer.sock');
-  if (Buffer.byteLength(path) < socketPathBytesMax) return path;
-  return join(tmpdir(), `sluice-${createHash('sha256').update(real).digest('hex').slice(0, 32)}`);
+/** A path of a folder for sockets, until it is closed. */
+interface ReachedFolder {
+  readonly path: string;
+  readonly close: () => void;
+}
+
+/**
+ * Returns a short path of a folder with a long one, so that the socket itself is always in the data folder: two processes may
+ * have different temporary folders. Linux has such a path for every open folder. Elsewhere it is a symbolic link.
+ */
+export function reachFolder(folder: string, platform = process.platform): ReachedFolder {
+  const longest = join(folder, `${socketName}.${process.pid}.${attemptCountMax}`);
+  if (Buffer.byteLength(longest) < socketPathBytesMax) {
+    return { path: folder, close: () => undefined };
+  }
+  if (platform === 'linux') {
+    const descriptor = openSync(folder, 'r');
+    return { path: `/proc/self/fd/${descriptor}`, close: () => closeSync(descriptor) };
+  }
+  const temporary = mkdtempSync(join(tmpdir(), 'sluice-'));
+  const path = join(temporary, 'data');
+  symlinkSync(folder, path);
+  return { path, close: () => rmSync(temporary, { recursive: true }) };
 }
 
 /**
@@ -107,12 +134,12 @@ export function socketPath(folder: string): string {
  */
 export function isOwnerRunning(folder: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(socketPath(folder));
+    const socket = connectTo(join(realpathSync(folder), socketName));
     const finish = (isRunning: boolean) => {
       socket.destroy();
       resolve(isRunning);
     };
-    socket.setTimeout(answerMsMax, () => finish(false));
+    socket.setTimeout(connectMsMax, () => finish(false));
     socket.once('end', () => finish(true));
     socket.once('error', () => finish(true));
     socket.resume();
@@ -121,28 +148,39 @@ export function isOwnerRunning(folder: string): Promise<boolean> {
 
 function listen(path: string): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
+    const folder = reachFolder(dirname(path));
     const server = createServer((socket) => socket.destroy());
     server.unref();
     server.once('error', (error: NodeJS.ErrnoException) => {
+      folder.close();
       if (error.code === 'EADDRINUSE') resolve(undefined);
       else reject(error);
     });
-    server.listen(path, () => resolve(server));
+    server.listen(join(folder.path, basename(path)), () => {
+      // Closing the server removes the socket by the path that it was created with.
+      server.once('close', folder.close);
+      resolve(server);
+    });
   });
+}
+
+function connectTo(path: string): Socket {
+  const folder = reachFolder(dirname(path));
+  return connect(join(folder.path, basename(path))).once('close', folder.close);
 }
 
 function unusable(folder: string, cause: NodeJS.ErrnoException): CodedError {
   return new CodedError('data-folder-unusable', { folder, reason: cause.code ?? '' }, { cause });
 }
 
-function isAnswered(path: string): Promise<boolean> {
+function hasOwner(path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(path);
-    const finish = (answered: boolean) => {
+    const socket = connectTo(path);
+    const finish = (isOwned: boolean) => {
       socket.destroy();
-      resolve(answered);
+      resolve(isOwned);
     };
-    socket.setTimeout(answerMsMax, () => finish(true));
+    socket.setTimeout(connectMsMax, () => finish(true));
     socket.once('connect', () => finish(true));
     socket.once('error', (error: NodeJS.ErrnoException) => {
       finish(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT');
@@ -152,14 +190,14 @@ function isAnswered(path: string): Promise<boolean> {
 
 /**
  * Removes the socket of a dead owner. Two processes may find the same one, so the socket is renamed first and tested
- * again: if it now answers, another process has just created its own socket there, and the socket is moved back. While
- * it is away, that process does not hold the lock. Returns false if the socket was not dead.
+ * again: if it now has an owner, another process has just created its own socket there, and the socket is moved back.
+ * While it is away, that process does not hold the lock. Returns false if the socket was not dead.
  */
 async function removeDead(path: string, attempt: number): Promise<boolean> {
   const aside = `${path}.${process.pid}.${attempt}`;
   try {
     await rename(path, aside);
-    if (await isAnswered(aside)) {
+    if (await hasOwner(aside)) {
       await rename(aside, path);
       return false;
     }
