@@ -122,7 +122,7 @@ class Reading {
       if (this.#slots.length >= this.#blockCountMax)
         return await cutFile(path, lineCount, join(this.#folder, 'cut.jsonl'));
       this.#take(line);
-      lineCount = line.line;
+      lineCount = line.line ?? lineCount;
     }
     return path;
   }

@@ -77,6 +77,18 @@ export interface ErrorDetails {
   // A block from a source.
   'block-not-utf8': { readonly slot: number };
   'block-not-json': { readonly slot: number; readonly transaction?: number };
+  'block-bytes-invalid': {
+    readonly slot: number;
+    readonly transaction?: number;
+    readonly part: string;
+    readonly offset: number;
+    readonly fault: string;
+  };
+  'block-version-unknown': {
+    readonly slot: number;
+    readonly transaction?: number;
+    readonly version: number;
+  };
   'block-lone-surrogate': { readonly slot: number };
   'block-too-deep': { readonly slot: number };
   'block-too-large': { readonly slot: number; readonly bytes: number; readonly bytesMax: number };
@@ -114,17 +126,24 @@ export interface ErrorDetails {
   };
   'block-slots-not-ascending': {
     readonly path: string;
-    readonly line: number;
+    readonly line?: number;
     readonly slot: number;
     readonly before: number;
   };
   'import-block-foreign': {
     readonly path: string;
-    readonly line: number;
+    readonly line?: number;
     readonly slot: number;
     readonly hash: string;
     readonly start: number | null;
     readonly head: number;
+  };
+  'archive-invalid': { readonly path: string; readonly offset: number; readonly fault: string };
+  'archive-hole': {
+    readonly path: string;
+    readonly from: number;
+    readonly to: number;
+    readonly child: number;
   };
   'import-interrupted': { readonly dataset: string; readonly head: number | null };
 

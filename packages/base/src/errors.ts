@@ -28,6 +28,12 @@ export const ERRORS = {
   'block-lone-surrogate': {
     text: 'the block contains an escaped lone surrogate, which is not valid text; use another source, or correct the file',
   },
+  'block-bytes-invalid': {
+    text: 'the binary form of the block is damaged or of an unknown kind; use another source, or copy the file again',
+  },
+  'block-version-unknown': {
+    text: 'the block contains a transaction of a version that this release cannot read in binary form; upgrade, or use another source',
+  },
   'block-too-large': {
     text: 'the block is larger than the limit; use another source',
   },
@@ -64,6 +70,12 @@ export const ERRORS = {
   },
   'import-block-foreign': {
     text: 'the dataset does not contain this block and its slot is not above the head; import it into another dataset',
+  },
+  'archive-invalid': {
+    text: 'the file is not an archive of blocks, or it is damaged or incomplete; copy it again',
+  },
+  'archive-hole': {
+    text: 'blocks are missing in the archive; load the missing slots from another source or file, then run the command again',
   },
   'import-interrupted': {
     text: 'interrupted; the imported blocks are kept, run the command again to continue',

@@ -2,10 +2,12 @@ import { availableParallelism } from 'node:os';
 import type { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import {
+  findStored,
   type ImportDependencies,
   type ImportProgress,
   importBlocks,
 } from '../ingest/import-blocks.ts';
+import type { Slot } from '../ledger/primitives.ts';
 import { LineBuffers } from '../source/files/line-buffers.ts';
 import { readBlockFiles } from '../source/files/read-block-files.ts';
 import { Closers } from './closers.ts';
@@ -35,7 +37,11 @@ export async function feedFiles(
     const merger = new SegmentMerger({ isLowPriority: false });
     closers.add(() => merger.close());
     const memory = new LineBuffers();
-    const lines = readBlockFiles(paths, { onRead, memory }, signal);
+    const storedHash = async (slot: Slot) => {
+      const stored = await findStored(dataset, slot);
+      return stored?.number === slot ? stored.hash : undefined;
+    };
+    const lines = readBlockFiles(paths, { onRead, memory, storedHash }, signal);
     const dependencies: ImportDependencies = {
       dataset,
       prepare: (slot, bytes, format) => pool.normalize(slot, bytes, format),

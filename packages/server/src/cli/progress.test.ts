@@ -23,16 +23,16 @@ test('default: without a terminal, a line is printed every five seconds and at t
   add(100);
   expect(text()).toBe('');
   add(4_800);
-  expect(text()).toBe('3 of 10 blocks, 1.5 MB, 1 a second\n');
+  expect(text()).toBe('3 of 10 blocks, 1.5 MB, 1 blocks/s, 0.3 MB/s\n');
   add(1_000);
   progress.finish();
-  expect(text()).toBe('4 of 10 blocks, 2.0 MB, 1 a second\n');
+  expect(text()).toBe('4 of 10 blocks, 2.0 MB, 1 blocks/s, 0.3 MB/s\n');
 });
 
 test('behavior: without a terminal, the end prints no line that was printed already', () => {
   const { progress, add, text } = create(false, 10);
   add(5_000);
-  expect(text()).toBe('1 of 10 blocks, 0.5 MB, 0 a second\n');
+  expect(text()).toBe('1 of 10 blocks, 0.5 MB, 0 blocks/s, 0.1 MB/s\n');
   progress.finish();
   expect(text()).toBe('');
 });
@@ -42,7 +42,9 @@ test('behavior: on a terminal, a bar is redrawn in place', () => {
   add(50);
   expect(text()).toBe('');
   add(50);
-  expect(text()).toBe(`\r[${'#'.repeat(6)}${'-'.repeat(24)}] 2 of 10 blocks, 1.0 MB, 20 a second`);
+  expect(text()).toBe(
+    `\r[${'#'.repeat(6)}${'-'.repeat(24)}] 2 of 10 blocks, 1.0 MB, 20 blocks/s, 10.0 MB/s`,
+  );
   for (let count = 0; count < 8; count++) add(0);
   progress.finish();
   expect(text()).toMatch(/^\r\[#{30}\] 10 of 10 blocks, .*\n$/);
@@ -51,9 +53,9 @@ test('behavior: on a terminal, a bar is redrawn in place', () => {
 test('behavior: without a total only the finished amount is shown', () => {
   const { progress, add, text } = create(true);
   add(100);
-  expect(text()).toBe('\r1 blocks, 0.5 MB, 10 a second');
+  expect(text()).toBe('\r1 blocks, 0.5 MB, 10 blocks/s, 5.0 MB/s');
   progress.finish();
-  expect(text()).toBe('\r1 blocks, 0.5 MB, 10 a second\n');
+  expect(text()).toBe('\r1 blocks, 0.5 MB, 10 blocks/s, 5.0 MB/s\n');
 });
 
 test('behavior: with a known share, the share and the remaining time are shown', () => {
@@ -63,17 +65,17 @@ test('behavior: with a known share, the share and the remaining time are shown',
   const progress = new Progress({ unit: 'blocks', share: () => share }, { err, clock });
   clock.atMs = 10_000;
   progress.add(20, 1_000_000);
-  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 2 a second, 0 %\n');
+  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 2 blocks/s, 0.1 MB/s, 0 %\n');
   share = 0.25;
   progress.finish();
-  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 2 a second, 25 %, 30 s left\n');
+  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 2 blocks/s, 0.1 MB/s, 25 %, 30 s left\n');
   clock.atMs = 3_600_000;
   progress.finish();
   expect(String(err.read())).toContain(', 25 %, 3 h left\n');
   share = 1;
   progress.finish();
-  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 0 a second, 100 %\n');
+  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 0 blocks/s, 0.0 MB/s, 100 %\n');
   // The amount that was read is larger than the finished one.
   progress.stop();
-  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 0 a second\n');
+  expect(String(err.read())).toBe('20 blocks, 1.0 MB, 0 blocks/s, 0.0 MB/s\n');
 });

@@ -85,10 +85,12 @@ export class Progress {
   }
 
   #amount(): string {
-    const rate = Math.round(this.#done / Math.max(this.#seconds(), 0.001));
+    const seconds = Math.max(this.#seconds(), 0.001);
+    const rate = Math.round(this.#done / seconds);
     const megabytes = (this.#bytes / 1e6).toFixed(1);
+    const speed = (this.#bytes / 1e6 / seconds).toFixed(1);
     const total = this.#total === undefined ? '' : ` of ${this.#total}`;
-    return `${this.#done}${total} ${this.#unit}, ${megabytes} MB, ${rate} a second`;
+    return `${this.#done}${total} ${this.#unit}, ${megabytes} MB, ${rate} ${this.#unit}/s, ${speed} MB/s`;
   }
 
   #left(): string {

@@ -91,7 +91,7 @@ const others = makeHeaders('b', [8], headers[1]);
 
 function lineOf({ number, hash: text }: Pick<BlockHeader, 'number' | 'hash'>, line = 1): BlockLine {
   const bytes = Buffer.from(JSON.stringify({ header: text, blockhash: text }));
-  return { path: 'file', line, slot: number, bytes };
+  return { path: 'file', line, slot: number, bytes, format: 'node' };
 }
 
 async function* read(lines: readonly BlockLine[]): AsyncGenerator<BlockLine> {
@@ -187,7 +187,7 @@ test('behavior: a stored block in another notation is prepared, recognized and s
   const { dependencies, segments } = start({ snapshot: await withFirst(3) });
   const six = headers[1] as BlockHeader;
   const bytes = Buffer.from(JSON.stringify({ header: six.hash }));
-  const line = { path: 'file', line: 1, slot: six.number, bytes };
+  const line = { path: 'file', line: 1, slot: six.number, bytes, format: 'node' } as const;
   expect(await importBlocks(read([line]), dependencies, signal)).toEqual({
     importedCount: 0,
     knownCount: 1,
@@ -292,6 +292,7 @@ test('error: a block that does not link is named, and the blocks before it are s
 
 test('error: a damaged block has its position and a hint; a bug stays as it is', async () => {
   const damaged = (header: string) => ({
+    format: 'node' as const,
     path: 'file',
     line: 3,
     slot: (headers[0] as BlockHeader).number,

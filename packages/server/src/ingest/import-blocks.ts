@@ -61,12 +61,13 @@ export async function importBlocks(
   signal: AbortSignal,
 ): Promise<ImportProgress> {
   const batch = new ImportBatch(dependencies);
-  const read = async ({ path, line, slot, bytes }: BlockLine): Promise<ReadBlock> => {
-    const position = { path, line };
+  const read = async (block: BlockLine): Promise<ReadBlock> => {
+    const { slot, bytes, format } = block;
+    const position = positionOf(block);
     const byteLength = bytes.length;
     try {
-      const isKnown = await isSurelyStored(dependencies.dataset, slot, bytes);
-      const prepared = isKnown ? undefined : await dependencies.prepare(slot, bytes, 'node');
+      const isKnown = await isSurelyStored(dependencies.dataset, block);
+      const prepared = isKnown ? undefined : await dependencies.prepare(slot, bytes, format);
       return { position, byteLength, prepared };
     } catch (error) {
       if (!isCodedError(error)) throw error;
@@ -87,19 +88,28 @@ export async function importBlocks(
   return batch.progress;
 }
 
+/** Returns the file of a block, and its line if the file has lines. */
+function positionOf({ path, line }: LinePosition): LinePosition {
+  return line === undefined ? { path } : { path, line };
+}
+
 /**
- * Returns true if the JSON contains the hash of the stored block, in the notation of nodes. After false the block must be
- * parsed to find out.
+ * Returns true if the block has the hash of the stored block. In JSON the hash is searched in the notation of nodes. After false the block
+ * must be parsed to find out.
  */
-async function isSurelyStored(dataset: Dataset, slot: Slot, bytes: Uint8Array): Promise<boolean> {
+async function isSurelyStored(
+  dataset: Dataset,
+  { slot, bytes, hash }: BlockLine,
+): Promise<boolean> {
   const stored = await findStored(dataset, slot);
   if (stored?.number !== slot) return false;
+  if (hash !== undefined) return hash === stored.hash;
   const text = `"blockhash":"${stored.hash}"`;
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(text, 0, 'latin1');
 }
 
 /** Returns the stored block at or after a slot, if the slot is not above the head. */
-async function findStored(dataset: Dataset, slot: Slot): Promise<BlockRef | undefined> {
+export async function findStored(dataset: Dataset, slot: Slot): Promise<BlockRef | undefined> {
   const snapshot = dataset.snapshot();
   if (snapshot.head === null || slot > snapshot.head.number) return undefined;
   return findBlockAtOrAfter(snapshot, slot, (one) => dataset.readHeaders(one));
@@ -204,9 +214,9 @@ function anchorBelow({ number, parentSlot, parentHash }: BlockHeader): Anchor | 
 }
 
 /** Returns the error with the file and line. */
-function addPosition({ path, line }: LinePosition, cause: CodedError): CodedError {
+function addPosition(position: LinePosition, cause: CodedError): CodedError {
   // Text after the block of a line is parsed as a part of the block.
   const hint = cause.code === 'block-not-json' ? { expected: `${lineExpected}, no other key` } : {};
-  const detail = { path, line, ...cause.detail, ...hint };
+  const detail = { ...position, ...cause.detail, ...hint };
   return new CodedError(cause.code, ...knownDetail(detail, { cause }));
 }

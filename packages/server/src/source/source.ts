@@ -8,8 +8,11 @@ import type { Answer, Refusal } from './refusal.ts';
 
 export type Commitment = 'confirmed' | 'finalized';
 
-/** The format of the bytes of a block: the result of `getBlock`, or a line of another Sluice. */
-export type BlockFormat = 'node' | 'line';
+/**
+ * The format of the bytes of a block: the result of `getBlock`, a line of another Sluice, a `ConfirmedBlock` protobuf, or the nodes of an
+ * archive.
+ */
+export type BlockFormat = 'node' | 'line' | 'protobuf' | 'archive';
 
 /** Which ledger a source serves, and which part of it. */
 export interface SourceIdentity {

@@ -67,7 +67,7 @@ describe('sluice backfill', () => {
     const data = await makeDataset('one');
     const { code, out, err } = await backfill(data, 200);
     expect([code, out]).toEqual([0, 'mine: 60 blocks added; starts at slot 200\n']);
-    expect(err).toMatch(/60 blocks, \d+\.\d MB, \d+ a second, 100 %\n$/);
+    expect(err).toMatch(/60 blocks, \d+\.\d MB, \d+ blocks\/s, \d+\.\d MB\/s, 100 %\n$/);
     const again = await backfill(data, 200);
     expect([again.code, again.out]).toEqual([0, 'mine: nothing to do; starts at slot 200\n']);
     const verified = await run('verify', '--data', data);

@@ -51,7 +51,7 @@ describe('sluice import', () => {
   test('default: several files become one dataset from their first block on, and the output says so', async () => {
     const { code, out, err } = await importInto('one', at('a.jsonl'), at('b.jsonl.gz'));
     expect(code).toBe(0);
-    expect(err).toMatch(/^40 blocks, \d+\.\d MB, \d+ a second, 100 %\n$/);
+    expect(err).toMatch(/^40 blocks, \d+\.\d MB, \d+ blocks\/s, \d+\.\d MB\/s, 100 %\n$/);
     const parent = (JSON.parse(lines[0] as string) as { block: { parentSlot: number } }).block;
     expect(out).toBe(
       `mine: 40 blocks imported; now slots ${parent.parentSlot + 1} to ${slotOf(lines.at(-1))}\n`,

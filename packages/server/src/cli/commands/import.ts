@@ -19,7 +19,7 @@ export function buildImportCommand(context: CommandContext): Command {
     .description('Import files of blocks into a dataset, which is created if it does not exist.')
     .argument(
       '<blocks...>',
-      'files of lines {"slot":N,"block":…}, plain, gzip or zstd; - for standard input',
+      'files of lines {"slot":N,"block":…}, plain, gzip or zstd; archives (*.car); protobufs (SLOT.pb); - for standard input',
     )
     .option('--data <folder>', 'the data folder', './data')
     .requiredOption('--dataset <name>', 'the dataset to import into', datasetNameOption);
@@ -33,6 +33,7 @@ Examples:
   $ sluice simulate --blocks 1000 --out blocks.jsonl.gz
   $ sluice import --dataset mine blocks.jsonl.gz
   $ zcat blocks.jsonl.gz | sluice import --dataset mine -
+  $ sluice import --dataset history epoch-800.car epoch-801.car
   $ sluice import --dataset old --meta-optional --allow-missing logs,rewards 2020-*.jsonl.gz
 
 A new dataset starts at the first block. Its values of --votes, --meta-optional and --allow-missing cannot be changed later.

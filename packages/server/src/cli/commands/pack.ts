@@ -6,11 +6,11 @@ import type { Block } from '../../ledger/block.ts';
 import { SegmentWriter } from '../../segment/write/segment-writer.ts';
 import { readBlockFiles } from '../../source/files/read-block-files.ts';
 import { type BlockLine, lineExpected } from '../../source/files/read-block-lines.ts';
-import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
 import {
   type NormalizeOptions,
   normalizeDefaults,
 } from '../../source/normalize/normalize-options.ts';
+import { blockReaders } from '../../source/read-block.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { addNormalizeOptions, chooseNormalize, type NormalizeChoice } from '../normalize-choice.ts';
@@ -140,12 +140,13 @@ function noBlocks(paths: readonly string[]): { path: string; found: string; expe
 
 function checkAscent({ slot, path, line }: BlockLine, before: number): void {
   if (slot > before) return;
-  throw new CodedError('block-slots-not-ascending', { path, line, slot, before });
+  const position = line === undefined ? { path } : { path, line };
+  throw new CodedError('block-slots-not-ascending', { ...position, slot, before });
 }
 
 function readBlock(line: BlockLine, options: NormalizeOptions): Block {
   try {
-    return normalizeBlock(line.slot, line.bytes, options).block;
+    return blockReaders[line.format](line.slot, line.bytes, options).block;
   } catch (error) {
     throw withLine(error, line);
   }
@@ -153,7 +154,7 @@ function readBlock(line: BlockLine, options: NormalizeOptions): Block {
 
 function withLine(error: unknown, { path, line }: BlockLine): unknown {
   if (!isCodedError(error)) return error;
-  return addDetail(error, { path, line });
+  return addDetail(error, line === undefined ? { path } : { path, line });
 }
 
 function describe(summary: PackSummary, path: string): string {
@@ -166,6 +167,7 @@ function describe(summary: PackSummary, path: string): string {
   ];
   const whole = `${path}: ${counts.join(', ')}\n`;
   if (stoppedAt === undefined) return whole;
-  const place = `${stoppedAt.path}, line ${stoppedAt.line}, slot ${stoppedAt.slot}`;
+  const line = stoppedAt.line === undefined ? '' : `, line ${stoppedAt.line}`;
+  const place = `${stoppedAt.path}${line}, slot ${stoppedAt.slot}`;
   return `${whole}The segment is full. The first block that is not in it: ${place}. Pack the remaining blocks into another segment.\n`;
 }

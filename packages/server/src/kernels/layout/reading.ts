@@ -17,3 +17,14 @@ export const VOTE_BYTES_MAX = 2048;
 
 /** The longest base58 text of the decoder: more than the text of all data of a transaction of 1,232 bytes. */
 export const BASE58_CHARACTERS_MAX = 1792;
+
+/** Why a Zstandard frame was not decoded. */
+export const ZSTD_TRUNCATED = -1;
+export const ZSTD_NOT_ZSTD = -2;
+export const ZSTD_DICTIONARY = -3;
+export const ZSTD_INVALID = -4;
+export const ZSTD_TOO_LARGE = -5;
+export const ZSTD_CHECKSUM = -6;
+
+/** How many bytes after its input and its output the decoder of Zstandard may read or write. */
+export const ZSTD_SLACK_BYTES = 64;

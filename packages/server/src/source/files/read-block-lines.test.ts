@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 async function readLines(content: string | Uint8Array) {
   const path = join(folder, 'blocks');
   writeFileSync(path, content);
-  const found: (readonly [number, number, string])[] = [];
+  const found: (readonly [number, number | undefined, string])[] = [];
   const kept: BlockLine[] = [];
   for await (const block of readBlockLines(path, { lineBytesMax: 4_000_000 })) {
     const { slot, line, bytes } = block;

@@ -7,20 +7,25 @@ import { addAbortSignal, Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { CodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
-import { parseSlot, type Slot } from '../../ledger/primitives.ts';
+import { type BlockHash, parseSlot, type Slot } from '../../ledger/primitives.ts';
 import { isSpace } from '../json/is-space.ts';
+import type { BlockFormat } from '../source.ts';
 import type { LineMemory } from './line-buffers.ts';
 import { openByteStream, standardInput } from './open-byte-stream.ts';
 import { readFileLines } from './read-file-lines.ts';
 import { joinParts, LineTooLong, splitLines } from './split-lines.ts';
 
+/** A block of a file, which is a line or a part of a binary file. */
 export interface BlockLine {
   readonly slot: Slot;
-  /** The bytes of the getBlock result. The receiver owns a reference to their memory. */
+  /** The bytes of the block in the format below. The receiver owns a reference to their memory. */
   readonly bytes: Uint8Array;
+  readonly format: BlockFormat;
   readonly path: string;
-  /** Counted from 1. */
-  readonly line: number;
+  /** Counted from 1. Undefined if the file has no lines. */
+  readonly line?: number;
+  /** The hash of the block, if the reader of the file knows it. */
+  readonly hash?: BlockHash;
 }
 
 export interface ReadLinesOptions {
@@ -173,6 +178,7 @@ function parseLine(
   return {
     slot,
     bytes: bytes.subarray(headLength, Math.max(headLength, end - tailLength)),
+    format: 'node',
     path,
     line,
   };
@@ -195,7 +201,7 @@ function findAround(
 }
 
 /** Returns the bytes of a file, decompressed according to its first bytes. */
-async function* readFile(
+export async function* readFile(
   path: string,
   { onRead, signal }: Pick<ReadLinesOptions, 'onRead' | 'signal'>,
 ): AsyncGenerator<Uint8Array> {

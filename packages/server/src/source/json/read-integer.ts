@@ -1,4 +1,7 @@
-/** Reads integers of parsed JSON: short ones are numbers, those of 16 digits or more are marked texts (`parse-exact-json.ts`). */
+/**
+ * Reads integers of a parsed block. Short ones are numbers. Those of 16 digits or more are marked texts if they come from JSON
+ * (`parse-exact-json.ts`), and bigints if they come from a binary format.
+ */
 import { markCode, plainMark } from './parse-exact-json.ts';
 
 const u64Max = 2n ** 64n - 1n;
@@ -16,6 +19,7 @@ export function markedDigits(value: unknown, mark: string): string | undefined {
 
 export function readU64(value: unknown, mark: string): bigint | undefined {
   if (typeof value === 'number') return isCount(value) ? BigInt(value) : undefined;
+  if (typeof value === 'bigint') return value >= 0n && value <= u64Max ? value : undefined;
   const digits = markedDigits(value, mark);
   return digits === undefined ? undefined : within(digits, 0n, u64Max);
 }
@@ -24,6 +28,7 @@ export function readI64(value: unknown, mark: string): bigint | undefined {
   if (typeof value === 'number') {
     return isCount(Math.abs(value)) ? BigInt(value) : undefined;
   }
+  if (typeof value === 'bigint') return value >= i64Min && value <= i64Max ? value : undefined;
   const digits = markedDigits(value, mark);
   return digits === undefined ? undefined : within(digits, i64Min, i64Max);
 }

@@ -30,14 +30,9 @@ export interface NormalizedBlock {
   readonly taken?: TransactionKernel;
 }
 
-type RawBlock = Raw<
-  | 'blockhash'
-  | 'previousBlockhash'
-  | 'parentSlot'
-  | 'blockTime'
-  | 'blockHeight'
-  | 'transactions'
-  | 'rewards'
+/** The values of a block except its transactions. */
+export type BlockFields = Raw<
+  'blockhash' | 'previousBlockhash' | 'parentSlot' | 'blockTime' | 'blockHeight' | 'rewards'
 >;
 
 /** Servers write 32 zero bytes for an unknown parent hash. */
@@ -60,37 +55,51 @@ export function normalizeBlock(
   options: Partial<NormalizeOptions> = {},
   kernel?: TransactionKernel,
 ): NormalizedBlock {
-  const settings = withDefaults(options);
-  const { bytesMax, depthMax } = settings;
-  if (bytes.length > bytesMax) {
-    throw new CodedError('block-too-large', { slot, bytes: bytes.length, bytesMax });
-  }
-  const json = parseExactJson(bytes, depthMax, kernel?.scan.bind(kernel));
+  const settings = completeOptions(slot, bytes, options);
+  const json = parseExactJson(bytes, settings.depthMax, kernel?.scan.bind(kernel));
   if (json.kind === 'refused') throw new CodedError(refusalCodes[json.reason], { slot });
+  const { parts } = json;
   const reader = new BlockReader(slot, json.mark);
-  const raw: RawBlock = reader.object(json.value, 'block');
-  const header = readHeader(reader, raw);
-  const entries = reader.array(raw.transactions, 'transactions');
-  const draft = newDraft(reader, settings);
-  const rewards = readRewards(reader, raw.rewards) ?? noteMissingRewards(draft);
-  if (json.parts === null) {
-    for (let i = 0; i < entries.length; i++) normalizeTransaction(draft, entries[i], i);
-  } else {
-    kernel?.begin(settings.votes === 'drop');
-    normalizeParts(draft, entries, json.parts, kernel);
-  }
-  const { transactions, instructions, logs, balances, tokenBalances } = draft;
-  return {
-    block: { header, transactions, instructions, logs, balances, tokenBalances, rewards },
-    counts: draft.counts,
-    ...(kernel === undefined || json.parts === null ? {} : { taken: kernel }),
-  };
+  const raw = reader.object<keyof BlockFields | 'transactions'>(json.value, 'block');
+  const normalized = normalizeFields(reader, raw, settings, (draft) => {
+    const entries = reader.array(raw.transactions, 'transactions');
+    if (parts === null) {
+      for (let i = 0; i < entries.length; i++) normalizeTransaction(draft, entries[i], i);
+    } else {
+      kernel?.begin(settings.votes === 'drop');
+      normalizeParts(draft, entries, parts, kernel);
+    }
+  });
+  return kernel === undefined || parts === null ? normalized : { ...normalized, taken: kernel };
 }
 
-/** Removes options that are undefined. */
-function withDefaults(options: Partial<NormalizeOptions>): NormalizeOptions {
+/** Normalizes a block whose values were read from any format. `addTransactions` appends its transactions to the draft. */
+export function normalizeFields(
+  reader: BlockReader,
+  fields: BlockFields,
+  options: NormalizeOptions,
+  addTransactions: (draft: BlockDraft) => void,
+): NormalizedBlock {
+  const header = readHeader(reader, fields);
+  const draft = newDraft(reader, options);
+  const rewards = readRewards(reader, fields.rewards) ?? noteMissingRewards(draft);
+  addTransactions(draft);
+  const { transactions, instructions, logs, balances, tokenBalances, counts } = draft;
+  const block = { header, transactions, instructions, logs, balances, tokenBalances, rewards };
+  return { block, counts };
+}
+
+/** Returns the options with defaults for those that are missing or undefined. Throws if the block is larger than they allow. */
+export function completeOptions(
+  slot: Slot,
+  bytes: Uint8Array,
+  options: Partial<NormalizeOptions>,
+): NormalizeOptions {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return { ...normalizeDefaults, ...Object.fromEntries(given) };
+  const settings: NormalizeOptions = { ...normalizeDefaults, ...Object.fromEntries(given) };
+  const { bytesMax } = settings;
+  if (bytes.length <= bytesMax) return settings;
+  throw new CodedError('block-too-large', { slot, bytes: bytes.length, bytesMax });
 }
 
 /** Reads the transactions. Dropped votes and the transactions that the kernel reads are not parsed. */
@@ -154,7 +163,7 @@ function noteMissingRewards(draft: BlockDraft): [] {
   return [];
 }
 
-function readHeader(reader: BlockReader, raw: RawBlock): BlockHeader {
+function readHeader(reader: BlockReader, raw: BlockFields): BlockHeader {
   const { slot } = reader;
   const parentSlot = reader.slotOf(raw.parentSlot, 'parentSlot');
   if (slot === 0 ? parentSlot !== 0 : parentSlot >= slot) {

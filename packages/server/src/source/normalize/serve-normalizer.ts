@@ -3,23 +3,10 @@ import { assert } from '@sluice/base/assert';
 import { type ErrorCode, type ErrorDetail, isCodedError } from '@sluice/base/errors';
 import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import type { Slot } from '../../ledger/primitives.ts';
-import { readLineBlock } from '../portal/read-line-block.ts';
+import { blockReaders } from '../read-block.ts';
 import type { BlockFormat } from '../source.ts';
-import { type NormalizedBlock, normalizeBlock } from './normalize-block.ts';
+import type { NormalizedBlock } from './normalize-block.ts';
 import type { NormalizeOptions } from './normalize-options.ts';
-
-/** How a block of each format becomes records. */
-const readers: Readonly<
-  Record<
-    BlockFormat,
-    (
-      slot: Slot,
-      bytes: Uint8Array,
-      options: Partial<NormalizeOptions>,
-      kernel: TransactionKernel | undefined,
-    ) => NormalizedBlock
-  >
-> = { node: normalizeBlock, line: readLineBlock };
 
 /** A request of the pool to a worker: one block. */
 export interface NormalizeRequest {
@@ -54,7 +41,7 @@ export function serveNormalizer<Value>(
   assert(port !== null, 'a worker of the pool runs in a worker thread');
   port.on('message', ({ slot, bytes, format, options, spare }: NormalizeRequest) => {
     try {
-      const block = readers[format](slot, bytes, options, kernel);
+      const block = blockReaders[format](slot, bytes, options, kernel);
       const { value, transfer } = finish(block, spare);
       const reply: NormalizeReply<Value> = { kind: 'done', value };
       port.postMessage(reply, transfer ?? []);

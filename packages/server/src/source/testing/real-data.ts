@@ -13,6 +13,10 @@ export interface RealBlock {
   readonly bytes: Uint8Array;
 }
 
+export function realDataPath(file: string): string {
+  return join(folder, file);
+}
+
 export function hasRealData(file: string): boolean {
   return existsSync(join(folder, file));
 }

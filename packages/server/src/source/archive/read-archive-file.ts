@@ -1,0 +1,238 @@
+/**
+ * Reads the blocks of a CAR file of an Old Faithful archive. A block is the run of sections that ends with its block node:
+ *
+ *   header · transaction · entry · … · block of slot 0 · transaction · … · block of slot 1 · … · subset · epoch
+ *
+ * Only the structure is read here. The threads that convert the blocks verify every node.
+ */
+import { decodeBase58, encodeBase58 } from '@sluice/base/base58';
+import { CodedError } from '@sluice/base/errors';
+import { copyBytes } from '@sluice/base/memory/copy-bytes';
+import {
+  type BlockHash,
+  parseSlot,
+  type Slot,
+  toBlockHash,
+  toSlot,
+} from '../../ledger/primitives.ts';
+import { ByteCursor } from '../binary/byte-cursor.ts';
+import { collectedMemory, type LineMemory } from '../files/line-buffers.ts';
+import type { BlockLine } from '../files/read-block-lines.ts';
+import { cidBytes, kindOf, nodeKind, readBlockNode, readEntryNode } from './archive-nodes.ts';
+import { parentHashBytes } from './read-archive-block.ts';
+
+/** The largest node of an archive. */
+const sectionBytesMax = 32 * 1024 * 1024;
+const windowBytesMin = 8 * 1024 * 1024;
+/** A varint of 32 bits. */
+const lengthBytesMax = 5;
+
+export interface ArchiveOptions {
+  readonly path: string;
+  readonly blockBytesMax: number;
+  readonly memory?: LineMemory | undefined;
+}
+
+/** The block before the next one. An archive has the slot of a parent but not its hash, so it is carried over, also between files. */
+export interface ArchiveChain {
+  previous: { readonly slot: Slot; readonly hash: BlockHash } | undefined;
+  /** Returns the hash of a block that is already stored, for a parent that no file has. */
+  readonly storedHash: (slot: Slot) => Promise<BlockHash | undefined>;
+}
+
+/** Returns whether bytes begin like a CAR file: a header with the key `roots` after its length. */
+export function isArchive(first: Uint8Array): boolean {
+  return (
+    Buffer.from(first.buffer, first.byteOffset, first.length).indexOf(
+      '\u00a2eroots',
+      0,
+      'latin1',
+    ) === 1
+  );
+}
+
+/** Yields the blocks of a file. Throws an error that names the slots if blocks are missing between them. */
+export async function* readArchiveFile(
+  chunks: AsyncIterable<Uint8Array>,
+  options: ArchiveOptions,
+  chain: ArchiveChain,
+): AsyncGenerator<BlockLine> {
+  const { path, memory = collectedMemory } = options;
+  const window = new SectionWindow(chunks, options);
+  await window.skipHeader();
+  for (let run = await window.nextBlock(); run !== undefined; run = await window.nextBlock()) {
+    const { slot, hash, sections } = run;
+    const parentHash = await findParentHash(run, path, chain);
+    const length = parentHashBytes + sections.length;
+    const bytes = memory.allocate(length).subarray(0, length);
+    bytes.fill(0, 0, parentHashBytes);
+    if (parentHash !== undefined) bytes.set(decodeBase58(parentHash) ?? [], 0);
+    copyBytes(bytes, parentHashBytes, sections);
+    chain.previous = { slot, hash };
+    yield { slot, bytes, path, format: 'archive', hash };
+  }
+}
+
+/** Returns the hash of a block's parent, or undefined if it is the first block that anyone has. */
+async function findParentHash(
+  { slot, parentSlot }: BlockRun,
+  path: string,
+  { previous, storedHash }: ArchiveChain,
+): Promise<BlockHash | undefined> {
+  if (slot === 0) return undefined;
+  if (previous?.slot === parentSlot) return previous.hash;
+  const stored = await storedHash(parentSlot);
+  if (stored === undefined && previous !== undefined && previous.slot < parentSlot) {
+    const from = previous.slot + 1;
+    throw new CodedError('archive-hole', { path, from, to: parentSlot, child: slot });
+  }
+  return stored;
+}
+
+/** The sections of a block, valid until the next block is read. */
+interface BlockRun {
+  readonly slot: Slot;
+  readonly parentSlot: Slot;
+  readonly hash: BlockHash;
+  readonly sections: Uint8Array;
+}
+
+/** A position in the sections of a block. */
+interface Position {
+  readonly at: number;
+  readonly end: number;
+}
+
+/** The bytes of a file from the start of the current block on. */
+class SectionWindow {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #options: ArchiveOptions;
+  #bytes: Uint8Array = new Uint8Array(windowBytesMin);
+  /** The start of the current block, the next section, and the end of the bytes that were read. */
+  #start = 0;
+  #at = 0;
+  #end = 0;
+  /** The offset of the first byte of the window in the file. */
+  #offset = 0;
+
+  constructor(chunks: AsyncIterable<Uint8Array>, options: ArchiveOptions) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+    this.#options = options;
+  }
+
+  async skipHeader(): Promise<void> {
+    const length = await this.#readLength();
+    if (length === undefined || length > 4096)
+      this.#fail('the file does not begin with the header of a CAR file');
+    if (!(await this.#fill(this.#at + length))) this.#fail('the file ends in its header');
+    if (!isArchive(this.#bytes.subarray(this.#start, this.#at + length))) {
+      this.#fail('the file does not begin with the header of a CAR file');
+    }
+    this.#at += length;
+    this.#start = this.#at;
+  }
+
+  /** Returns undefined at the end of the file. */
+  async nextBlock(): Promise<BlockRun | undefined> {
+    let entry: Position | undefined;
+    for (;;) {
+      const node = await this.#nextNode();
+      if (node === undefined) return undefined;
+      // Positions are relative to the start of the block, because filling the window moves its bytes.
+      const kind = kindOf(this.#bytes, this.#start + node.at, this.#start + node.end);
+      if (kind === nodeKind.entry) entry = node;
+      else if (kind === nodeKind.block) return this.#takeBlock(node, entry);
+      else if (kind === nodeKind.subset || kind === nodeKind.epoch) this.#skipIndex();
+      else if (kind < 0 || kind > nodeKind.frame) this.#fail('a node of an unknown kind');
+    }
+  }
+
+  /** Returns the position of the next node, or undefined at the end of the file. */
+  async #nextNode(): Promise<Position | undefined> {
+    const length = await this.#readLength();
+    if (length === undefined) {
+      if (this.#at > this.#start) this.#fail('the file ends inside a block');
+      return undefined;
+    }
+    if (length <= cidBytes || length > sectionBytesMax) this.#fail(`a section of ${length} bytes`);
+    if (!(await this.#fill(this.#at + length))) this.#fail('the file ends inside a section');
+    const at = this.#at + cidBytes - this.#start;
+    this.#at += length;
+    return { at, end: this.#at - this.#start };
+  }
+
+  /** Subsets and the epoch list blocks, and come after them. */
+  #skipIndex(): void {
+    this.#start = this.#at;
+  }
+
+  #takeBlock(node: Position, entry: Position | undefined): BlockRun {
+    const sections = this.#bytes.subarray(this.#start, this.#at);
+    // The slot is not known before the node is read.
+    const origin = { slot: toSlot(0), part: `the block at byte ${this.#offset + this.#start}` };
+    const open = ({ at, end }: Position) => new ByteCursor(sections, origin, at, end);
+    const { slot, parentSlot } = readBlockNode(open(node));
+    const [number, parent] = [parseSlot(slot), parseSlot(parentSlot)];
+    if (number === undefined || parent === undefined) return this.#fail(`a block of slot ${slot}`);
+    if (entry === undefined) return this.#fail(`the block of slot ${slot} has no entry`);
+    const hash = toBlockHash(encodeBase58(readEntryNode(open(entry)).hash.take(32)));
+    this.#start = this.#at;
+    return { slot: number, parentSlot: parent, hash, sections };
+  }
+
+  /** Reads the length of the next section. Returns undefined at the end of the file. */
+  async #readLength(): Promise<number | undefined> {
+    await this.#fill(this.#at + lengthBytesMax);
+    if (this.#at === this.#end) return undefined;
+    let length = 0;
+    for (let i = 0; i < lengthBytesMax; i++) {
+      if (this.#at === this.#end) this.#fail('the file ends in a length');
+      const byte = this.#bytes[this.#at++] ?? 0;
+      length += (byte & 0x7f) * 2 ** (7 * i);
+      if (byte < 0x80) return length;
+    }
+    return this.#fail('a length of more than 32 bits');
+  }
+
+  /** Reads until the window has bytes up to `end`. Returns false if the file ends before. */
+  async #fill(end: number): Promise<boolean> {
+    const missing = end - this.#end;
+    if (missing <= 0) return true;
+    const from = this.#start;
+    if (end - from > this.#options.blockBytesMax)
+      this.#fail('a block that is larger than the limit');
+    let needed = end;
+    while (this.#end < needed) {
+      const { done, value } = await this.#chunks.next();
+      if (done === true) return false;
+      if (this.#end + value.length > this.#bytes.length) needed -= this.#makeSpace(value.length);
+      copyBytes(this.#bytes, this.#end, value);
+      this.#end += value.length;
+    }
+    return true;
+  }
+
+  /** Moves the current block to the start of the window, which grows if needed. Returns by how much it was moved. */
+  #makeSpace(length: number): number {
+    const from = this.#start;
+    const kept = this.#bytes.subarray(from, this.#end);
+    const size = kept.length + length;
+    if (size > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(size, this.#bytes.length * 2));
+      copyBytes(grown, 0, kept);
+      this.#bytes = grown;
+    } else {
+      this.#bytes.copyWithin(0, from, this.#end);
+    }
+    this.#offset += from;
+    this.#start = 0;
+    this.#at -= from;
+    this.#end -= from;
+    return from;
+  }
+
+  #fail(fault: string): never {
+    const { path } = this.#options;
+    throw new CodedError('archive-invalid', { path, offset: this.#offset + this.#at, fault });
+  }
+}

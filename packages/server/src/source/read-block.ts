@@ -1,0 +1,23 @@
+import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
+import type { Slot } from '../ledger/primitives.ts';
+import { readArchiveBlock } from './archive/read-archive-block.ts';
+import { readProtobufBlock } from './binary/read-protobuf-block.ts';
+import { type NormalizedBlock, normalizeBlock } from './normalize/normalize-block.ts';
+import type { NormalizeOptions } from './normalize/normalize-options.ts';
+import { readLineBlock } from './portal/read-line-block.ts';
+import type { BlockFormat } from './source.ts';
+
+export type ReadBlock = (
+  slot: Slot,
+  bytes: Uint8Array,
+  options: Partial<NormalizeOptions>,
+  kernel?: TransactionKernel,
+) => NormalizedBlock;
+
+/** How a block of each format becomes records, and rows of the kernel if there is one. */
+export const blockReaders: Readonly<Record<BlockFormat, ReadBlock>> = {
+  node: normalizeBlock,
+  line: readLineBlock,
+  protobuf: readProtobufBlock,
+  archive: readArchiveBlock,
+};
