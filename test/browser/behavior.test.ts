@@ -1,9 +1,11 @@
 /** Events while a page is open: forks, a killed service, searches. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { decodeBase58 } from '../../packages/client/src/client.ts';
 import { BrowserWorld, dataset } from './browser-world.ts';
 import { listPages } from './page-list.ts';
 
+const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 let world: BrowserWorld;
 beforeAll(async () => {
   world = await BrowserWorld.start();
@@ -41,7 +43,7 @@ async function untilHeadAbove(page: Page, head: number): Promise<void> {
   );
 }
 
-test('behavior: the search accepts a slot, a signature, an address and a time, and explains other texts', async () => {
+test('behavior: the search accepts a slot, a signature, an address, a name and a time, and explains other texts', async () => {
   const pages = await listPages(world);
   const pathOf = (name: string) => pages.find((one) => one.name === name)?.path ?? '';
   const signature = pathOf('transaction').split('/').at(-1) ?? '';
@@ -56,6 +58,15 @@ test('behavior: the search accepts a slot, a signature, an address and a time, a
   await search('12', `/block/${dataset}/12`);
   await search(signature, `/transaction/${dataset}/${signature}`);
   await search(address, `/account/${dataset}/${address}`);
+  await search('token 2022', `/program/${dataset}/TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb`);
+  // A program without a name is recognized by its calls.
+  const unnamed = '1nc1nerator11111111111111111111111111111111';
+  await page.route(`**/accounts/${unnamed}/**`, async (route) => {
+    const url = route.request().url().replace(unnamed, token);
+    const body = await (await fetch(url)).text();
+    await route.fulfill({ body: body.replaceAll(token, unnamed), contentType: 'application/json' });
+  });
+  await search(unnamed, `/program/${dataset}/${unnamed}`);
   await search('2026-01-01', new RegExp(`/block/${dataset}/\\d+$`));
   await page.fill('.search input', 'hello, world');
   await page.keyboard.press('Enter');
@@ -63,8 +74,72 @@ test('behavior: the search accepts a slot, a signature, an address and a time, a
   await page.context().close();
 });
 
+test('behavior: on a phone the amounts of a transaction fit the screen', async () => {
+  const transfer = await findTransfer();
+  const options = { viewport: { width: 390, height: 844 } };
+  const { page } = await world.open(`/transaction/${dataset}/${transfer.signature}`, options);
+  await page.waitForSelector('.changes .number');
+  const ends = await page.$$eval('.changes .number, .changes .change-token', (cells) =>
+    cells.map((cell) => cell.getBoundingClientRect().right),
+  );
+  expect(ends.length).toBeGreaterThan(2);
+  expect(Math.max(...ends)).toBeLessThanOrEqual(390);
+  await page.context().close();
+});
+
+test('behavior: the amount of a checked transfer has its decimals and the symbol of its token', async () => {
+  const transfer = await findTransfer();
+  const { page } = await world.open(`/transaction/${dataset}/${transfer.signature}`);
+  await page.waitForSelector('.call');
+  const texts = await page.$$eval('.call-name', (names) => names.map((name) => name.textContent));
+  const shown = texts.filter((text) => text?.includes('TransferChecked'));
+  expect(shown.some((text) => text?.includes(`amount ${transfer.amount} USD`))).toBe(true);
+  await page.context().close();
+});
+
+/** Returns a transaction with a checked transfer of the token USD, and the amount as text. */
+async function findTransfer(): Promise<{ readonly signature: string; readonly amount: string }> {
+  const mint = '2pg5tjUJeQg1Z4S1nPqAk8U9nSk4c6V15JTRPXgkxB8F';
+  const [line] = await world.post<{
+    readonly transactions: readonly { readonly signatures: readonly string[] }[];
+    readonly instructions: readonly { readonly data: string }[];
+  }>('/stream', {
+    fromBlock: 0,
+    fields: {
+      transaction: { signatures: true },
+      instruction: { data: true },
+    },
+    toBlock: 100,
+    instructions: [{ d1: '0x0c', a1: mint, isCommitted: true, transaction: true }],
+  });
+  const data = decodeBase58(line?.instructions[0]?.data ?? '');
+  const digits = Buffer.from(data).readBigUInt64LE(1).toString().padStart(20, '0');
+  const decimals = data[9] ?? 0;
+  const whole = digits.slice(0, -decimals).replace(/^0+(?=\d)/, '');
+  const fraction = digits.slice(-decimals).replace(/0+$/, '');
+  const grouped = Number(whole).toLocaleString('en-US');
+  return {
+    signature: line?.transactions[0]?.signatures[0] ?? '',
+    amount: fraction === '' ? grouped : `${grouped}.${fraction}`,
+  };
+}
+
+test('behavior: the age of the blocks of a simulated ledger is not shown as a lag', async () => {
+  const { page } = await world.open('/');
+  await page.route('**/status', async (route) => {
+    const response = await route.fetch();
+    const status = { ...((await response.json()) as object), head_lag_seconds: 320 * 86_400 };
+    await route.fulfill({ response, json: { ...status, behind_slots: 0 } });
+  });
+  await page.reload();
+  const lag = page.locator('.card-figures > div', { hasText: 'Lag' });
+  await lag.waitFor();
+  expect(await lag.textContent()).toBe('Lag0 slots dated 320 d 0 h ago');
+  expect(await lag.locator('.warn').count()).toBe(0);
+  await page.context().close();
+});
+
 test('behavior: older transactions of an account are loaded backwards', async () => {
-  const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
   const watched = await world.open(`/account/${dataset}/${token}`);
   const { page } = watched;
   await page.waitForSelector('.history-slot a');

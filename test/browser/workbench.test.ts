@@ -78,15 +78,22 @@ test('behavior: the form and the JSON text stay in sync, and so does the address
 });
 
 test('behavior: errors are shown before the query is sent, and the form waits for valid JSON', async () => {
-  const { page } = await world.open(
+  const watched = await world.open(
     linkTo({ fromBlock: 5, instructions: [{ programId: ['short'] }], sort: 1 }),
   );
+  const { page } = watched;
   await page.waitForSelector('.problems');
   const text = await page.textContent('.problems');
   expect(text).toContain('instructions[0].programId[0]');
   expect(text).toContain('sort');
   expect(await page.isDisabled('.run-button')).toBe(true);
   await page.waitForSelector('.editor-box .cm-lintRange-error');
+  const underlines = await page.$$eval('.editor-box .cm-lintRange-error', (marks) =>
+    marks.map((mark) => getComputedStyle(mark).textDecorationLine),
+  );
+  expect(new Set(underlines)).toEqual(new Set(['underline']));
+  // The content security policy must not block the marks.
+  expect(watched.faults).toEqual([]);
   await page.click('.editor-box .cm-content');
   await page.keyboard.press('Control+A');
   await page.keyboard.insertText('{"fromBlock":');

@@ -46,7 +46,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const command = await runCost(['--version']);
     const startMs = performance.now();
     demo = await ServiceProcess.startDemo(folder);
-    expect(demo.text).toMatch(/ledger-beta \(continues from slot \d+\)/);
+    expect(demo.text).toMatch(/ledger-beta: .*; continues from slot \d+\n/);
     // No option was given that would be ignored.
     expect(demo.log.filter((line) => line.includes('ignored'))).toEqual([]);
     const servingMs = performance.now() - startMs;

@@ -57,6 +57,17 @@ test('default: two datasets over one ledger, one from genesis, one from February
   expect(firstDay).toMatch(/^2025-02-01/);
 });
 
+test('default: only one of the two datasets stores vote transactions', async () => {
+  const countVotes = async (dataset: string) => {
+    const programId = 'Vote111111111111111111111111111111111111111';
+    const body = { fromBlock: 100, toBlock: 110, instructions: [{ programId }] };
+    const response = await demo.query(`/datasets/${dataset}/stream`, body);
+    return (await response.text()).split(programId).length - 1;
+  };
+  expect(await countVotes('ledger-mainnet')).toBeGreaterThan(0);
+  expect(await countVotes('ledger-beta')).toBe(0);
+});
+
 test('behavior: ready, health and metrics are on the operator listener only (S-02)', async () => {
   await waitFor(async () =>
     (await fetch(`${demo.adminUrl}/ready`)).status === 200 ? true : undefined,

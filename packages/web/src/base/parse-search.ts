@@ -13,13 +13,27 @@ const signatureBytes = 64;
 /** A number of at least this size (September 2001) that is above the head is a time in Unix seconds. */
 const secondsMin = 1_000_000_000;
 
-export function parseSearch(input: string, head: number | undefined): SearchTarget {
+export interface NamedAddress {
+  readonly name: string;
+  readonly address: string;
+}
+
+export interface SearchContext {
+  readonly head: number | undefined;
+  readonly named: readonly NamedAddress[];
+}
+
+export function parseSearch(input: string, { head, named }: SearchContext): SearchTarget {
   const text = input.trim();
   const digits = text.replaceAll(/[,_\s]/g, '');
   if (/^\d{1,15}$/.test(digits)) return parseNumber(Number(digits), head);
   if (/^\d{4}-\d\d/.test(text)) return parseDate(text);
+  const found = findNamed(text, named);
+  if (found !== undefined) return found;
   if (!/^[1-9A-HJ-NP-Za-km-z]+$/.test(text)) {
-    return unknown('Enter a slot, a signature, an address, or a time as 2025-02-01 12:00.');
+    return unknown(
+      'Enter a slot, a signature, an address, the name of a program or token, or a time as 2025-02-01 12:00.',
+    );
   }
   switch (byteCountOf(text)) {
     case addressBytes:
@@ -28,9 +42,34 @@ export function parseSearch(input: string, head: number | undefined): SearchTarg
       return { kind: 'signature', signature: text };
     default:
       return unknown(
-        'This is base58, but neither an address (32 bytes) nor a signature (64 bytes). Is a part missing?',
+        'This is no known name, and as base58 neither an address (32 bytes) nor a signature (64 bytes). Is a part missing?',
       );
   }
+}
+
+const namesShownMax = 8;
+
+/** Finds the address with this name, or the only one whose name contains the text. */
+function findNamed(text: string, named: readonly NamedAddress[]): SearchTarget | undefined {
+  const wanted = plainName(text);
+  if (wanted === '') return undefined;
+  const similar = named.filter(({ name }) => plainName(name).includes(wanted));
+  const exact = similar.filter(({ name }) => plainName(name) === wanted);
+  const found = exact.length > 0 ? exact : similar;
+  const [first] = found;
+  if (first === undefined) return undefined;
+  if (found.length === 1) return { kind: 'address', address: first.address };
+  const names = found.slice(0, namesShownMax).map(({ name, address }) => `${name} (${address})`);
+  const more = found.length > namesShownMax ? ` and ${found.length - namesShownMax} more` : '';
+  return unknown(`Several names match: ${names.join(', ')}${more}.`);
+}
+
+/** Returns a name in lower case without spaces, punctuation and the word program. */
+function plainName(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/ program$/, '')
+    .replaceAll(/[^a-z0-9]/g, '');
 }
 
 function parseNumber(number: number, head: number | undefined): SearchTarget {

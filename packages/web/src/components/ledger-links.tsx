@@ -8,13 +8,15 @@ interface AddressLinkProps {
   readonly address: string;
   /** Whether to show the whole address, with a button to copy it. */
   readonly full?: boolean;
+  /** Whether the address is known to be that of a program. */
+  readonly isProgram?: boolean;
 }
 
 /** Shows a well-known address by its name, and any other by its first and last characters. Programs have their own pages. */
-export function AddressLink({ dataset, address, full = false }: AddressLinkProps) {
+export function AddressLink({ dataset, address, full = false, isProgram }: AddressLinkProps) {
   const name = addressName(address);
-  const isProgram = programName(address) !== undefined;
-  const href = isProgram ? pagePath.program(dataset, address) : pagePath.account(dataset, address);
+  const hasProgram = isProgram ?? programName(address) !== undefined;
+  const href = hasProgram ? pagePath.program(dataset, address) : pagePath.account(dataset, address);
   if (full) {
     return (
       <span>

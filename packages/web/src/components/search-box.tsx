@@ -1,12 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { parseSearch } from '../base/parse-search.ts';
+import { namedAddresses, programName } from '../ledger/address-names.ts';
 import { clientOf } from '../state/clients.ts';
 import { currentDataset, statusOf } from '../state/datasets.ts';
 import { pagePath } from '../state/page-path.ts';
 import { navigate } from '../state/router.ts';
 import { describeError } from './error-notice.tsx';
 
-/** Accepts a slot, a signature, an address or a time, and opens its page. */
+/** Accepts a slot, a signature, an address, a name or a time, and opens its page. */
 export function SearchBox() {
   const field = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');
@@ -34,8 +35,8 @@ export function SearchBox() {
           ref={field}
           class="input"
           type="search"
-          aria-label="Search for a slot, signature, address or time"
-          placeholder="Slot, signature, address or time"
+          aria-label="Search for a slot, signature, address, name or time"
+          placeholder="Slot, signature, address, name or time"
           autocomplete="off"
           spellcheck={false}
           value={text}
@@ -62,14 +63,17 @@ async function findTarget(
   text: string,
   dataset: string,
 ): Promise<{ readonly href?: string; readonly note?: string }> {
-  const target = parseSearch(text, statusOf(dataset)?.head?.number);
+  const target = parseSearch(text, {
+    head: statusOf(dataset)?.head?.number,
+    named: namedAddresses,
+  });
   switch (target.kind) {
     case 'slot':
       return { href: pagePath.block(dataset, target.slot) };
     case 'signature':
       return { href: pagePath.transaction(dataset, target.signature) };
     case 'address':
-      return { href: pagePath.account(dataset, target.address) };
+      return { href: await pathOfAddress(dataset, target.address) };
     case 'time': {
       const slot = await clientOf(dataset).blockAt(target.seconds);
       if (slot === null) return { note: `${dataset} has no block at or after this time yet.` };
@@ -78,6 +82,16 @@ async function findTarget(
     case 'unknown':
       return { note: target.reason };
   }
+}
+
+/** An address that the newest transaction with it calls is a program. */
+async function pathOfAddress(dataset: string, address: string): Promise<string> {
+  if (programName(address) !== undefined) return pagePath.program(dataset, address);
+  const { transactions } = await clientOf(dataset).accountTransactions(address, { limit: 1 });
+  const isCalled = transactions.some(({ instructions }) =>
+    instructions.some(({ programId }) => programId === address),
+  );
+  return isCalled ? pagePath.program(dataset, address) : pagePath.account(dataset, address);
 }
 
 /** The key `/` moves the focus here, except while the user types in a field. */

@@ -80,6 +80,15 @@ export function addressName(address: string): string | undefined {
   return programName(address) ?? (symbol === undefined ? others[address] : `${symbol} mint`);
 }
 
+/** Every address with a name, for the search. */
+export const namedAddresses = [
+  ...Object.keys(nativePrograms),
+  ...Object.keys(applications),
+  ...described.keys(),
+  ...Object.keys(mints),
+  ...Object.keys(others),
+].map((address) => ({ address, name: addressName(address) ?? address }));
+
 /** Returns `order_book` as `Order Book`. */
 export function toTitle(name: string): string {
   if (/^[a-z]{2,3}$/.test(name)) return name.toUpperCase();

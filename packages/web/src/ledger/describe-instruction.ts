@@ -1,7 +1,7 @@
 /** Determines the name and the arguments of an instruction of a well-known program from its data. */
 import { decodeBase58 } from '@sluice/client';
-import { formatInteger, formatLamports } from '../base/format.ts';
-import { findIdl, programName, toTitle } from './address-names.ts';
+import { formatAmount, formatInteger, formatLamports } from '../base/format.ts';
+import { findIdl, mintSymbol, programName, toTitle } from './address-names.ts';
 import { nativePrograms } from './native-programs.ts';
 
 export interface DescribedInstruction {
@@ -16,13 +16,33 @@ export interface DescribedInstruction {
 /** The first eight bytes of a call by which an Anchor program records an event. */
 const anchorEvent = '0xe445a52e51cb9a1d';
 
-export function describeInstruction(programId: string, data: string): DescribedInstruction {
+/** The mint of a token account and its decimals. */
+export interface Token {
+  readonly mint: string;
+  readonly decimals: number;
+}
+
+interface InstructionRow {
+  readonly programId: string;
+  readonly data: string;
+  readonly accounts: readonly string[];
+}
+
+/** `findToken` returns the token of an account or a mint, as far as the transaction shows it. */
+export function describeInstruction(
+  { programId, data, accounts }: InstructionRow,
+  findToken: (address: string) => Token | undefined,
+): DescribedInstruction {
   const bytes = data === '' ? new Uint8Array(0) : decodeBase58(data);
   const program = programName(programId);
   const native = nativePrograms[programId];
   if (native !== undefined) {
     const name = native.instructions[readNumber(bytes, native.numberBytes)];
-    return { program, name, details: readDetails(native.name, name, bytes), roles: rolesOf(name) };
+    const isToken = native.name.startsWith('Token') && tokenAmounts.test(name ?? '');
+    const details = isToken
+      ? readTokenAmount(bytes, name?.endsWith('Checked') === true, accounts.map(findToken))
+      : readDetails(native.name, name, bytes);
+    return { program, name, details, roles: rolesOf(name) };
   }
   const d8 = `0x${[...bytes.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
   if (d8 === anchorEvent) return { program, name: 'Event', details: [], roles: [] };
@@ -73,11 +93,6 @@ const readLamports: ReadArgument = (bytes) => {
   return lamports === undefined ? undefined : ['lamports', formatLamports(lamports)];
 };
 
-const readAmount: ReadArgument = (bytes) => {
-  const amount = readU64(bytes, 1);
-  return amount === undefined ? undefined : ['amount', formatInteger(amount)];
-};
-
 /** The arguments that are shown, by program and instruction. */
 const argumentReaders: Readonly<Record<string, ReadArgument>> = {
   'System Transfer': readLamports,
@@ -94,14 +109,27 @@ const argumentReaders: Readonly<Record<string, ReadArgument>> = {
 
 const tokenAmounts = /^(Transfer|MintTo|Burn|Approve)(Checked)?$/;
 
+/** The checked instructions contain the decimals. Otherwise they are those of an account of the instruction, if its balance is known. */
+function readTokenAmount(
+  bytes: Uint8Array,
+  isChecked: boolean,
+  tokens: readonly (Token | undefined)[],
+): readonly (readonly [string, string])[] {
+  const amount = readU64(bytes, 1);
+  if (amount === undefined) return [];
+  const token = tokens.find((one) => one !== undefined);
+  const decimals = (isChecked ? bytes[9] : undefined) ?? token?.decimals;
+  const text = decimals === undefined ? formatInteger(amount) : formatAmount(amount, decimals);
+  const symbol = token === undefined ? undefined : mintSymbol(token.mint);
+  return [['amount', symbol === undefined ? text : `${text} ${symbol}`]];
+}
+
 function readDetails(
   program: string,
   name: string | undefined,
   bytes: Uint8Array,
 ): readonly (readonly [string, string])[] {
-  const isTokenAmount = program.startsWith('Token') && tokenAmounts.test(name ?? '');
-  const read = isTokenAmount ? readAmount : argumentReaders[`${program} ${name}`];
-  const detail = read?.(bytes);
+  const detail = argumentReaders[`${program} ${name}`]?.(bytes);
   return detail === undefined ? [] : [detail];
 }
 

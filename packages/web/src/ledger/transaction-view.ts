@@ -1,5 +1,6 @@
 /** A transaction with its records in the order in which they are shown. */
 import type { FullBlock } from '@sluice/client';
+import type { Token } from './describe-instruction.ts';
 
 export type Transaction = FullBlock['transactions'][number];
 export type Instruction = FullBlock['instructions'][number];
@@ -44,6 +45,20 @@ function groupByTransaction<Row extends { readonly transactionIndex: number }>(
     else group.push(row);
   }
   return groups;
+}
+
+/** Returns a function that finds the token of a token account or of a mint among the token balances of the transaction. */
+export function buildTokenFinder({
+  tokenBalances,
+}: TransactionView): (address: string) => Token | undefined {
+  const tokens = new Map<string, Token>();
+  for (const { account, postMint, preMint, postDecimals, preDecimals } of tokenBalances) {
+    const mint = postMint ?? preMint;
+    const decimals = postDecimals ?? preDecimals;
+    if (mint === null || decimals === null) continue;
+    tokens.set(account, { mint, decimals }).set(mint, { mint, decimals });
+  }
+  return (address) => tokens.get(address);
 }
 
 export function signatureOf({ signatures }: Transaction): string {

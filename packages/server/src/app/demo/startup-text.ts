@@ -4,7 +4,11 @@ export interface StartupFacts {
   readonly dataFolder: string;
   readonly bytesPerDay: number;
   readonly freeBytes: number;
-  readonly datasets: readonly { readonly name: string; readonly head: number | null }[];
+  readonly datasets: readonly {
+    readonly name: string;
+    readonly text: string;
+    readonly head: number | null;
+  }[];
   /** Lines about datasets that cannot be opened. */
   readonly refused: readonly string[];
 }
@@ -15,15 +19,15 @@ export function buildDemoText(facts: StartupFacts): string {
   const name = facts.datasets[0]?.name ?? 'NAME';
   // At the default address commands need only the name of the dataset.
   const target = url === 'http://127.0.0.1:8080' ? name : `${url}/datasets/${name}`;
-  const heads = facts.datasets.map(({ name, head }) =>
-    head === null ? `${name} (new)` : `${name} (continues from slot ${head})`,
+  const lines = facts.datasets.map(({ name, text, head }) =>
+    head === null ? `${name}: ${text}` : `${name}: ${text}; continues from slot ${head}`,
   );
   return `
 Sluice follows a simulated ledger and streams it.
 
   page        ${url}
   interface   ${url}/docs
-  datasets    ${heads.join(', ')}
+  datasets    ${lines.join('\n              ')}
 ${facts.refused.map((line) => `  not served  ${line}\n`).join('')}  operator    ${adminUrl}/ready  /health  /metrics
   data        ${dataFolder}, about ${gigabytes(bytesPerDay)} GB a day, ${gigabytes(freeBytes)} GB free
 

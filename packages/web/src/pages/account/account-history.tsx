@@ -96,7 +96,7 @@ function Entry({ dataset, address, entry }: EntryProps) {
       </span>
       <span class="history-programs">
         {programsOf(view).map((id) => (
-          <AddressLink key={id} dataset={dataset} address={id} />
+          <AddressLink key={id} dataset={dataset} address={id} isProgram />
         ))}
       </span>
       <span class="history-changes">

@@ -29,7 +29,7 @@ export function ActivityLists({ dataset, activity }: ActivityListsProps) {
         isExact={exact.programs}
         rows={activity.programs.map(({ programId, transactions }) => ({
           key: programId,
-          label: <AddressLink dataset={dataset} address={programId} />,
+          label: <AddressLink dataset={dataset} address={programId} isProgram />,
           transactions,
           href: workbenchLink(dataset, queryProgram(programId, range)),
         }))}

@@ -12,7 +12,7 @@ import './activity.css';
 
 const entryCount = 50;
 
-/** Shows the contents of a dataset: the most frequent programs, instructions, mints and accounts of a range. */
+/** Shows the activity of a dataset: the most frequent programs, instructions, mints and accounts of a range. */
 export function ActivityPage({ parameters }: PageProps) {
   const [dataset = ''] = parameters;
   useTitle(`Activity · ${dataset}`);
@@ -24,8 +24,8 @@ export function ActivityPage({ parameters }: PageProps) {
     <div class="stack">
       <div class="page-head">
         <div>
-          <h1>Contents</h1>
-          <p>The programs, instructions, tokens and accounts in most transactions of {dataset}.</p>
+          <h1>Activity</h1>
+          <p>The programs, instructions, tokens and accounts that occur most often in {dataset}.</p>
         </div>
         <RangeForm key={place.value.search} dataset={dataset} range={range} />
       </div>

@@ -117,7 +117,7 @@ function Row({ dataset, view, unitsMax }: RowProps) {
       </span>
       <span class="tx-programs">
         {programs.slice(0, shownProgramCount).map((id) => (
-          <AddressLink key={id} dataset={dataset} address={id} />
+          <AddressLink key={id} dataset={dataset} address={id} isProgram />
         ))}
         {programs.length > shownProgramCount && (
           <span class="muted">+{programs.length - shownProgramCount}</span>

@@ -7,6 +7,8 @@ import { SourceList } from './source-list.tsx';
 
 /** With a larger lag the newest block counts as late. */
 const lagSecondsMax = 10;
+const lagSlotsMax = 25;
+const ownClockSecondsMin = 86_400;
 
 export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
   const { dataset, aliases, real_time: isLive, head, finalized_head: finalized } = status;
@@ -20,7 +22,11 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           {aliases.length > 0 && <span class="muted small">also {aliases.join(', ')}</span>}
         </div>
         <div class="row">
-          <span class="muted small">{isLive ? 'Follows a ledger' : 'Follows no ledger'}</span>
+          <span class="muted small">
+            {isLive ? 'Follows a ledger' : 'Follows no ledger'} from slot{' '}
+            {formatInteger(status.start_block)},{' '}
+            {status.votes === 'keep' ? 'with votes' : 'without votes'}
+          </span>
           {status.alarms.length > 0 ? (
             <span class="badge bad">
               <span class="dot" />
@@ -57,7 +63,9 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           </div>
           <div>
             <dt>Lag</dt>
-            <dd class={isLate(status) ? 'warn' : ''}>{formatLag(status.head_lag_seconds)}</dd>
+            <dd class={isLate(status) ? 'warn' : ''}>
+              <Lag status={status} />
+            </dd>
           </div>
         </dl>
         <RatePanel dataset={dataset} head={head?.number ?? null} start={status.start_block} />
@@ -82,10 +90,6 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
             <dt>Behind its sources</dt>
             <dd>{status.behind_slots === null ? '–' : plural(status.behind_slots, 'slot')}</dd>
           </div>
-          <div>
-            <dt>Vote transactions</dt>
-            <dd>{status.votes === 'keep' ? 'stored' : 'not stored'}</dd>
-          </div>
           {status.backfill !== null && (
             <div>
               <dt>History is being fetched</dt>
@@ -106,19 +110,34 @@ export function DatasetCard({ status }: { readonly status: DatasetStatus }) {
           Watch live
         </a>
         <a class="button" href={pagePath.activity(dataset)}>
-          Contents
+          Activity
         </a>
       </div>
     </section>
   );
 }
 
-/** Formats the lag in seconds, or as a duration when it is large. */
-function formatLag(seconds: number | null): string {
+/** The lag in seconds, or as a duration when it is large. For a ledger with a clock of its own it is the number of slots. */
+function Lag({ status }: { readonly status: DatasetStatus }) {
+  const { head_lag_seconds: seconds, behind_slots: slots } = status;
   if (seconds === null) return '–';
+  if (hasOwnClock(status) && slots !== null) {
+    return (
+      <>
+        {plural(slots, 'slot')}
+        <small class="muted"> dated {formatDuration(seconds * 1_000)} ago</small>
+      </>
+    );
+  }
   return seconds < 120 ? `${seconds} s` : formatDuration(seconds * 1_000);
 }
 
+/** A simulated ledger has dates of its own, so the age of its blocks is not a lag. No real ledger lags for days without slots to catch up. */
+function hasOwnClock({ head_lag_seconds: seconds, behind_slots: slots }: DatasetStatus): boolean {
+  return (seconds ?? 0) > ownClockSecondsMin && (slots ?? Infinity) <= lagSlotsMax;
+}
+
 function isLate(status: DatasetStatus): boolean {
-  return status.real_time && (status.head_lag_seconds ?? 0) > lagSecondsMax;
+  const { real_time: isLive, head_lag_seconds: seconds } = status;
+  return isLive && !hasOwnClock(status) && (seconds ?? 0) > lagSecondsMax;
 }

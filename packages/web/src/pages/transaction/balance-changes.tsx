@@ -41,7 +41,7 @@ export function BalanceChanges({ dataset, view }: BalanceChangesProps) {
         <p class="panel-body muted">No balance changed.</p>
       ) : (
         <TableScroll>
-          <table class="table">
+          <table class="table changes">
             <thead>
               <tr>
                 <th scope="col">Account</th>
@@ -78,13 +78,15 @@ function Row({ dataset, row, hasOwners }: RowProps) {
   const change = row.post - row.pre;
   return (
     <tr>
-      <td>
+      <td class="change-account">
         <AddressLink dataset={dataset} address={row.account} />
       </td>
       {hasOwners && (
-        <td>{row.owner !== null && <AddressLink dataset={dataset} address={row.owner} />}</td>
+        <td class="change-owner">
+          {row.owner !== null && <AddressLink dataset={dataset} address={row.owner} />}
+        </td>
       )}
-      <td>
+      <td class="change-token">
         {row.mint === null ? (
           'SOL'
         ) : (
@@ -93,8 +95,10 @@ function Row({ dataset, row, hasOwners }: RowProps) {
           </a>
         )}
       </td>
-      <td class={change > 0n ? 'number ok' : 'number bad'}>{formatChange(change, row.decimals)}</td>
-      <td class="number">{formatAmount(row.post, row.decimals)}</td>
+      <td class={`change-amount number ${change > 0n ? 'ok' : 'bad'}`}>
+        {formatChange(change, row.decimals)}
+      </td>
+      <td class="change-after number">{formatAmount(row.post, row.decimals)}</td>
     </tr>
   );
 }

@@ -2,8 +2,12 @@ import { formatInteger, shorten } from '../../base/format.ts';
 import { ChevronIcon } from '../../components/icons.tsx';
 import { AddressLink } from '../../components/ledger-links.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { describeInstruction } from '../../ledger/describe-instruction.ts';
-import type { Instruction, TransactionView } from '../../ledger/transaction-view.ts';
+import { describeInstruction, type Token } from '../../ledger/describe-instruction.ts';
+import {
+  buildTokenFinder,
+  type Instruction,
+  type TransactionView,
+} from '../../ledger/transaction-view.ts';
 
 interface CallTreeProps {
   readonly dataset: string;
@@ -13,6 +17,7 @@ interface CallTreeProps {
 /** The instructions as a tree of calls, with the share of the transaction's compute units that each consumed. */
 export function CallTree({ dataset, view }: CallTreeProps) {
   const total = view.transaction.computeUnitsConsumed ?? 0n;
+  const findToken = buildTokenFinder(view);
   return (
     <Panel
       title="Calls"
@@ -29,6 +34,7 @@ export function CallTree({ dataset, view }: CallTreeProps) {
               dataset={dataset}
               instruction={instruction}
               total={total}
+              findToken={findToken}
             />
           ))}
         </ol>
@@ -41,12 +47,13 @@ interface CallProps {
   readonly dataset: string;
   readonly instruction: Instruction;
   readonly total: bigint;
+  readonly findToken: (address: string) => Token | undefined;
 }
 
-function Call({ dataset, instruction, total }: CallProps) {
+function Call({ dataset, instruction, total, findToken }: CallProps) {
   const { instructionAddress, programId, data, accounts, error, computeUnitsConsumed } =
     instruction;
-  const { program, name, details, roles } = describeInstruction(programId, data);
+  const { program, name, details, roles } = describeInstruction(instruction, findToken);
   const depth = instructionAddress.length - 1;
   return (
     <li
@@ -74,7 +81,7 @@ function Call({ dataset, instruction, total }: CallProps) {
         <dl class="call-body">
           <dt>Program</dt>
           <dd>
-            <AddressLink dataset={dataset} address={programId} full />
+            <AddressLink dataset={dataset} address={programId} full isProgram />
           </dd>
           <dt>Accounts</dt>
           <dd>

@@ -37,6 +37,20 @@ const frame = EditorView.theme({
     fontFamily: 'var(--font)',
     fontStyle: 'normal',
   },
+  // The default marks are images in data URLs, which the content security policy forbids.
+  '.cm-lintRange-error': {
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--bad)',
+    textDecorationSkipInk: 'none',
+  },
+  '.cm-lint-marker-error': {
+    content: 'normal',
+    width: '0.6em',
+    height: '0.6em',
+    margin: '0.45em 0.2em',
+    borderRadius: '50%',
+    backgroundColor: 'var(--bad)',
+  },
   '.cm-diagnostic': { padding: '4px 10px', fontFamily: 'var(--font)' },
   '.cm-matchingBracket': { backgroundColor: 'var(--surface-3)', color: 'inherit' },
 });

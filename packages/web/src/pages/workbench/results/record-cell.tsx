@@ -25,7 +25,8 @@ export function renderCell(dataset: string, column: RecordColumn, value: unknown
     );
   }
   if (typeof value === 'string' && addressNames.test(name)) {
-    return <span class={own}>{AddressLink({ dataset, address: value })}</span>;
+    const kind = /programId$/i.test(name) ? { isProgram: true } : {};
+    return <span class={own}>{AddressLink({ dataset, address: value, ...kind })}</span>;
   }
   if (name === 'signatures' && Array.isArray(value)) {
     const signature = String(value[0] ?? '');
