@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { numberOfLine } from './last-line.ts';
 import type { ScanQuery } from './make-queries.ts';
-import { type Asked, readAnswer } from './read-answer.ts';
+import { readAnswer, type ScanRequest } from './read-answer.ts';
 
 export interface CheckedAnswer {
   readonly textBytes: number;
@@ -18,7 +18,7 @@ const arrayStart = Buffer.from('":[');
  * Reads an answer and hashes its lines. A line without records that was neither requested nor is the last one marks progress. The time of
  * these lines varies, so they are ignored.
  */
-export async function checkAnswer(asked: Asked, query: ScanQuery): Promise<CheckedAnswer> {
+export async function checkAnswer(asked: ScanRequest, query: ScanQuery): Promise<CheckedAnswer> {
   const hash = createHash('sha256');
   const matchedSlots: number[] = [];
   let open: Buffer[] = [];

@@ -7,7 +7,7 @@ import { dropFileCache } from './file-cache.ts';
 import type { ScanQuery } from './make-queries.ts';
 import { measureStreams, type StreamsResult } from './measure-streams.ts';
 import type { Encoding } from './options.ts';
-import { type Asked, readAnswer, timeFirstLine } from './read-answer.ts';
+import { readAnswer, type ScanRequest, timeFirstLine } from './read-answer.ts';
 import { type Setup, startWarmService } from './warm-service.ts';
 
 export interface ScanResult {
@@ -75,7 +75,7 @@ export class ScanMeasurement {
   }
 
   async #inService<Result>(
-    use: (warm: { service: ServiceProcess; asked: Asked }) => Promise<Result>,
+    use: (warm: { service: ServiceProcess; asked: ScanRequest }) => Promise<Result>,
   ): Promise<Result> {
     const warm = await startWarmService(this.#setup, this.#query, this.#encoding);
     const { process } = warm.service;
@@ -89,7 +89,7 @@ export class ScanMeasurement {
     }
   }
 
-  async #scanRepeatedly(asked: Asked, checked: CheckedAnswer) {
+  async #scanRepeatedly(asked: ScanRequest, checked: CheckedAnswer) {
     const { options } = this.#setup;
     const first = await readAnswer(asked);
     const repeatedMs: number[] = [];
@@ -103,7 +103,7 @@ export class ScanMeasurement {
   }
 
   /** Starts from the first matching block of each segment. */
-  async #timeFirstLines(asked: Asked, { matchedSlots }: CheckedAnswer): Promise<number[]> {
+  async #timeFirstLines(asked: ScanRequest, { matchedSlots }: CheckedAnswer): Promise<number[]> {
     const starts = this.#setup.stored.segments.flatMap(({ firstSlot, lastSlot }) => {
       const first = matchedSlots.find((slot) => slot >= firstSlot && slot <= lastSlot);
       return first ?? [];
@@ -116,7 +116,7 @@ export class ScanMeasurement {
     return samples;
   }
 
-  async #scanCold(warm: { service: ServiceProcess; asked: Asked }) {
+  async #scanCold(warm: { service: ServiceProcess; asked: ScanRequest }) {
     const { process } = warm.service;
     if (!dropFileCache(this.#setup.stored.segments.map(({ path }) => path))) return undefined;
     const before = process.diskBytesRead();

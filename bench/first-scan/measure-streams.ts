@@ -1,5 +1,5 @@
 import { ScenarioFailure } from '../service/scenario.ts';
-import { type Answer, type Asked, drainAnswer, readAnswer } from './read-answer.ts';
+import { drainAnswer, readAnswer, type ScanRequest, type ScanResponse } from './read-answer.ts';
 
 /** The result of several concurrent clients with the same query. The service has read the segments before. */
 export interface StreamsResult {
@@ -18,7 +18,7 @@ const oneStreamMsMin = 300;
 const roundCountMax = 50;
 
 export async function measureStreams(
-  asked: Asked,
+  asked: ScanRequest,
   { streamCount, textBytes }: { readonly streamCount: number; readonly textBytes: number },
 ): Promise<StreamsResult> {
   const { first, last } = asked.range;
@@ -41,7 +41,11 @@ export async function measureStreams(
 }
 
 /** Returns the time of several consecutive scans. */
-async function scanRounds(asked: Asked, whole: Answer, roundCount: number): Promise<number> {
+async function scanRounds(
+  asked: ScanRequest,
+  whole: ScanResponse,
+  roundCount: number,
+): Promise<number> {
   let total = 0;
   for (let round = 0; round < roundCount; round++) {
     const { ms, sentBytes } = await drainAnswer(asked);

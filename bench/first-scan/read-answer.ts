@@ -6,7 +6,7 @@ import { ScenarioFailure } from '../service/scenario.ts';
 import { LastLine } from './last-line.ts';
 import type { Encoding } from './options.ts';
 
-export interface Asked {
+export interface ScanRequest {
   readonly port: number;
   readonly dataset: string;
   readonly encoding: Encoding;
@@ -14,7 +14,7 @@ export interface Asked {
   readonly range: { readonly first: number; readonly last: number };
 }
 
-export interface Answer {
+export interface ScanResponse {
   /** The time from sending a request to the last byte of its response, over all requests. */
   readonly ms: number;
   readonly textBytes: number;
@@ -30,9 +30,9 @@ const gunzipChunkBytes = 1 << 20;
  * Reads an answer completely. Decompression is not part of the measured time, because the service is measured and not the client.
  */
 export async function readAnswer(
-  asked: Asked,
+  asked: ScanRequest,
   onText: (piece: Buffer) => void = () => {},
-): Promise<Answer> {
+): Promise<ScanResponse> {
   const total = { ms: 0, textBytes: 0, sentBytes: 0, requestCount: 0 };
   for (let first = asked.range.first; first <= asked.range.last; ) {
     const lastLine = new LastLine();
@@ -63,7 +63,7 @@ export async function readAnswer(
 }
 
 /** Reads and discards the response of one request. It is not decompressed, because that would take processor time from concurrent streams. */
-export async function drainAnswer(asked: Asked): Promise<{ ms: number; sentBytes: number }> {
+export async function drainAnswer(asked: ScanRequest): Promise<{ ms: number; sentBytes: number }> {
   const startMs = performance.now();
   const response = await send(asked);
   let sentBytes = 0;
@@ -75,7 +75,7 @@ export async function drainAnswer(asked: Asked): Promise<{ ms: number; sentBytes
 }
 
 /** Returns the time from a request to the end of its first line, and abandons the rest. */
-export async function timeFirstLine(asked: Asked): Promise<number> {
+export async function timeFirstLine(asked: ScanRequest): Promise<number> {
   const startMs = performance.now();
   const response = await send(asked);
   const isPacked = response.headers['content-encoding'] === 'gzip';
@@ -94,7 +94,13 @@ export async function timeFirstLine(asked: Asked): Promise<number> {
   return ms;
 }
 
-async function send({ port, dataset, encoding, body, range }: Asked): Promise<IncomingMessage> {
+async function send({
+  port,
+  dataset,
+  encoding,
+  body,
+  range,
+}: ScanRequest): Promise<IncomingMessage> {
   const text = JSON.stringify({ fromBlock: range.first, toBlock: range.last, ...body });
   const sent = request({
     host: '127.0.0.1',

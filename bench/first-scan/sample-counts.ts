@@ -59,7 +59,7 @@ export class SampleCounts {
   }
 
   /** Returns the most frequent program, d1 and account at position 1. */
-  topPlace(): readonly string[] {
+  topPosition(): readonly string[] {
     return ranked(this.#places)[0]?.split(' ') ?? [];
   }
 

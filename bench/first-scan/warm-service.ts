@@ -5,7 +5,7 @@ import { loadFileCache } from './file-cache.ts';
 import type { ScanQuery } from './make-queries.ts';
 import type { Encoding, FirstScanOptions } from './options.ts';
 import type { RawBlocks } from './raw-blocks.ts';
-import { type Asked, readAnswer, timeFirstLine } from './read-answer.ts';
+import { readAnswer, type ScanRequest, timeFirstLine } from './read-answer.ts';
 import { DATASET, type StoredBlocks, WARM_DATASET } from './stored-blocks.ts';
 
 export interface Setup {
@@ -18,7 +18,7 @@ export interface Setup {
 export interface WarmService {
   readonly service: ServiceProcess;
   /** The query over the whole range of the dataset. None of its segments is open, and the page cache has all of them. */
-  readonly asked: Asked;
+  readonly asked: ScanRequest;
   /** The time from the first request of the process to the end of its first line. */
   readonly processFirstLineMs: number;
 }

@@ -16,5 +16,5 @@ test('behavior: the example of the page is a valid configuration', () => {
   const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const tree = readYaml(example, { RPC_KEY: 'k', NODE_TOKEN: 't' });
   expect(applySchema(configSchema, tree, { resolvePath: (path) => path }).faults).toEqual([]);
-  expect(tree.places.size).toBeGreaterThan(10);
+  expect(tree.origins.size).toBeGreaterThan(10);
 });

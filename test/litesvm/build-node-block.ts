@@ -12,7 +12,7 @@ import { toNodeError } from './node-error.ts';
 import { toBase58 } from './to-base58.ts';
 import { type Json, JsonFloat, writeJson } from './write-json.ts';
 
-export interface BlockPlace {
+export interface BlockPosition {
   readonly blockhash: string;
   readonly previousBlockhash: string;
   readonly parentSlot: number;
@@ -34,7 +34,7 @@ export interface Omissions {
 }
 
 export function buildNodeBlock(
-  place: BlockPlace,
+  place: BlockPosition,
   transactions: readonly ExecutedTransaction[],
   omissions: Omissions = {},
 ): Uint8Array {

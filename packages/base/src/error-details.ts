@@ -41,16 +41,16 @@ export interface ErrorDetails {
 
   // The configuration.
   'config-not-yaml': { readonly line: number; readonly column: number; readonly fault: string };
-  'config-key-unknown': ConfigPlaceDetail & { readonly nearest?: string; readonly known?: string };
-  'config-key-missing': ConfigPlaceDetail & { readonly expected?: string };
-  'config-key-useless': ConfigPlaceDetail & { readonly needs: string };
-  'config-value-invalid': ConfigPlaceDetail & {
+  'config-key-unknown': ConfigLocation & { readonly nearest?: string; readonly known?: string };
+  'config-key-missing': ConfigLocation & { readonly expected?: string };
+  'config-key-useless': ConfigLocation & { readonly needs: string };
+  'config-value-invalid': ConfigLocation & {
     readonly expected: string;
     readonly found?: string;
   };
-  'config-variable-unset': ConfigPlaceDetail & { readonly variable: string };
+  'config-variable-unset': ConfigLocation & { readonly variable: string };
   'config-invalid': { readonly faults: number };
-  'auth-undecided': ConfigPlaceDetail & { readonly host: string };
+  'auth-undecided': ConfigLocation & { readonly host: string };
   'keys-invalid': { readonly file?: string; readonly line: number };
   'key-name-invalid': { readonly name: string };
   'open-files-too-few': { readonly openFilesMax?: number; readonly needed?: number };
@@ -92,12 +92,12 @@ export interface ErrorDetails {
   'block-lone-surrogate': { readonly slot: number };
   'block-too-deep': { readonly slot: number };
   'block-too-large': { readonly slot: number; readonly bytes: number; readonly bytesMax: number };
-  'block-field-missing': Partial<BlockPlaceDetail> & {
+  'block-field-missing': Partial<BlockLocation> & {
     readonly field: string;
     readonly expected?: string;
   };
-  'block-field-invalid': BlockPlaceDetail & { readonly found: string; readonly expected: string };
-  'block-meta-missing': BlockPlaceDetail;
+  'block-field-invalid': BlockLocation & { readonly found: string; readonly expected: string };
+  'block-meta-missing': BlockLocation;
   'block-kind-missing': {
     readonly slot: number;
     readonly transaction?: number;
@@ -288,14 +288,14 @@ interface UsageDetail {
 type FileDetail = { readonly path: string } | { readonly file: string };
 
 /** A key of the configuration. Without a key, the error concerns the whole file. */
-interface ConfigPlaceDetail {
+interface ConfigLocation {
   readonly file?: string;
   readonly key?: string;
   readonly line?: number;
 }
 
 /** A value of a block. Values outside of transactions have no transaction. */
-export interface BlockPlaceDetail {
+export interface BlockLocation {
   readonly slot: number;
   readonly transaction?: number;
   readonly field: string;

@@ -21,10 +21,10 @@ export interface CallRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type ReadAnswer<Value> = (opened: OpenResponse, signal: AbortSignal) => Promise<Value>;
+export type ReadBody<Value> = (opened: OpenResponse, signal: AbortSignal) => Promise<Value>;
 
 /** Sends a request until the status is 200, and parses the response. */
-export type Call = <Value>(request: CallRequest, read: ReadAnswer<Value>) => Promise<Value>;
+export type Call = <Value>(request: CallRequest, read: ReadBody<Value>) => Promise<Value>;
 
 export interface Caller {
   readonly call: Call;

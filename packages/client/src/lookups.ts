@@ -6,7 +6,7 @@ import type { FieldsBody } from '@sluice/protocol/query-body';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 import { decodeMarked } from './base/exact-json.ts';
 import { isSluiceError, SluiceError } from './base/sluice-error.ts';
-import type { Call, ClientParts, ReadAnswer } from './create-caller.ts';
+import type { Call, ClientParts, ReadBody } from './create-caller.ts';
 import { buildBlockReviver } from './stream/block-parser.ts';
 import type { Block, Query } from './stream/query-types.ts';
 
@@ -53,7 +53,7 @@ export interface Lookups {
 
 export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups {
   const bytesMax = parsed.lines.lineBytesMax;
-  const readObject: ReadAnswer<Answer> = async (opened, signal) => {
+  const readObject: ReadBody<LookupBody> = async (opened, signal) => {
     const bytes = await http.readBytes(opened, { bytesMax, signal });
     if (bytes.length >= bytesMax) throw new SluiceError('line-too-long', { detail: 'a lookup' });
     return parseAnswer(bytes, opened.response.url);
@@ -72,7 +72,7 @@ export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups
     accountTransactions: async (address, { signal, before, limit } = {}) => {
       const path = `/accounts/${encodeURIComponent(address)}/transactions`;
       const answer = await get(`${path}${toParameters({ before, limit })}`, signal);
-      const entries = answer['transactions'] as readonly Answer[];
+      const entries = answer['transactions'] as readonly LookupBody[];
       return {
         transactions: entries.map(toBlock),
         next: answer['next'] as string | null,
@@ -87,9 +87,9 @@ export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups
   };
 }
 
-type Answer = Record<string, unknown>;
+type LookupBody = Record<string, unknown>;
 
-function parseAnswer(bytes: Uint8Array, url: string): Answer {
+function parseAnswer(bytes: Uint8Array, url: string): LookupBody {
   try {
     const value: unknown = JSON.parse(decodeMarked(bytes));
     if (hasMembers(value)) return value;
@@ -114,6 +114,6 @@ const allFields: FieldsBody = Object.fromEntries(
 
 const revive = buildBlockReviver(allFields);
 
-function toBlock(answer: Answer): FullBlock {
+function toBlock(answer: LookupBody): FullBlock {
   return revive(answer, 'a looked up block') as unknown as FullBlock;
 }

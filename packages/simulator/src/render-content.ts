@@ -6,5 +6,5 @@ import type { RenderBlock } from './node/rendered-blocks.ts';
 /** Returns a function that renders blocks with the content of a simulated ledger. Rendering only a header runs no transactions. */
 export function renderContent(options: ContentOptions): RenderBlock {
   const generator = new BlockGenerator(options);
-  return (chainBlock, asked) => renderRawBlock(generator.generate(chainBlock), asked);
+  return (chainBlock, options) => renderRawBlock(generator.generate(chainBlock), options);
 }

@@ -28,8 +28,8 @@ export function retryWaitMs(
 ): number {
   const ceiling = Math.min(limits.maxMs, limits.firstMs * 2 ** Math.min(attempt - 1, 30));
   const waitMs = ceiling * (0.5 + context.random() / 2);
-  const askedMs = Math.min(context.retryAfterMs ?? 0, retryAfterMsMax);
-  return Math.ceil(askedMs > 0 ? askedMs + waitMs * 0.1 : waitMs);
+  const retryAfterMs = Math.min(context.retryAfterMs ?? 0, retryAfterMsMax);
+  return Math.ceil(retryAfterMs > 0 ? retryAfterMs + waitMs * 0.1 : waitMs);
 }
 
 /** Returns the milliseconds of a `Retry-After` header, which has seconds or a date. */

@@ -22,7 +22,7 @@ import type { Backlog } from './backlog.ts';
 import type { ParsedBlock } from './block-parser.ts';
 import { findCommonBlock } from './find-common-block.ts';
 import { finalizedHeadField, type QueryPlan } from './plan-query.ts';
-import type { Answer, LinesAnswer, StreamRequester } from './stream-requester.ts';
+import type { LinesResponse, StreamRequester, StreamResponse } from './stream-requester.ts';
 import type { Batch, BlocksBatch } from './stream-types.ts';
 
 export interface StreamDependencies {
@@ -95,7 +95,7 @@ export class BatchLoop {
   }
 
   /** Returns whether the range is complete. */
-  async *#take(url: string, answer: Answer): AsyncGenerator<Batch, boolean> {
+  async *#take(url: string, answer: StreamResponse): AsyncGenerator<Batch, boolean> {
     switch (answer.kind) {
       case 'lines':
         return yield* this.#readLines(url, answer);
@@ -109,7 +109,7 @@ export class BatchLoop {
     }
   }
 
-  async *#readLines(url: string, answer: LinesAnswer): AsyncGenerator<Batch, boolean> {
+  async *#readLines(url: string, answer: LinesResponse): AsyncGenerator<Batch, boolean> {
     const { clock, backlog } = this.#dependencies;
     const finalSlot = answer.finalizedHead?.number ?? -1;
     let isEmpty = true;
@@ -143,7 +143,7 @@ export class BatchLoop {
    * An empty response to a bounded request means that all remaining slots were skipped. A proxy that truncates a compressed body looks
    * the same, so the request is repeated without compression.
    */
-  async #judgeEmpty(url: string, answer: LinesAnswer): Promise<boolean> {
+  async #judgeEmpty(url: string, answer: LinesResponse): Promise<boolean> {
     this.#dependencies.attempts.progressed();
     if (this.#plan.toBlock !== undefined) {
       if (this.#isEmptyOnce) return true;

@@ -17,7 +17,7 @@ export interface StreamPosition {
   readonly withFinalizedHead: boolean;
 }
 
-export interface LinesAnswer {
+export interface LinesResponse {
   readonly kind: 'lines';
   readonly body: ReadableStream<Uint8Array>;
   /** A finalized block on the chain of the blocks that follow. */
@@ -28,8 +28,8 @@ export interface LinesAnswer {
   close(): void;
 }
 
-export type Answer =
-  | LinesAnswer
+export type StreamResponse =
+  | LinesResponse
   /** The whole range is above the head of the service. */
   | { readonly kind: 'above'; readonly startedAtMs: number }
   /** The parent hash of the request is not on the chain. These are the blocks below, in ascending order. */
@@ -56,7 +56,7 @@ export class StreamRequester {
     this.#dependencies = dependencies;
   }
 
-  async ask(url: string, position: StreamPosition): Promise<Answer> {
+  async ask(url: string, position: StreamPosition): Promise<StreamResponse> {
     const { withoutFinalizedHead } = this.#dependencies.endpoints;
     if (withoutFinalizedHead.has(url)) {
       return await this.#send(url, { ...position, withFinalizedHead: false });
@@ -94,7 +94,7 @@ export class StreamRequester {
   }
 
   /** Checks that a 200 contains blocks. Such a service does not check the parent hash below this slot. */
-  async #requireLines(answer: LinesAnswer): Promise<void> {
+  async #requireLines(answer: LinesResponse): Promise<void> {
     const { plan, limits, signal } = this.#options;
     try {
       const dependencies = { clock: this.#dependencies.clock, signal };
@@ -108,7 +108,7 @@ export class StreamRequester {
     throw new SluiceError('response-malformed', { detail: 'an empty response below known blocks' });
   }
 
-  async #send(url: string, position: StreamPosition): Promise<Answer> {
+  async #send(url: string, position: StreamPosition): Promise<StreamResponse> {
     const { plan, isFinalized, signal } = this.#options;
     const { http, clock, endpoints } = this.#dependencies;
     const { fromBlock, parentHash, withFinalizedHead, isPlain = false } = position;
@@ -142,7 +142,7 @@ export class StreamRequester {
     }
   }
 
-  async #readConflict(opened: OpenResponse, fromBlock: number): Promise<Answer> {
+  async #readConflict(opened: OpenResponse, fromBlock: number): Promise<StreamResponse> {
     const text = await this.#dependencies.http.readText(opened, this.#options.signal);
     const previousBlocks = parseBlockRefs(memberOf(parseJson(text), 'previousBlocks'));
     if (previousBlocks === undefined || (previousBlocks.at(-1)?.number ?? Infinity) >= fromBlock) {

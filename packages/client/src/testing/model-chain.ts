@@ -13,7 +13,7 @@ export interface ModelQuery {
   readonly includeAllBlocks?: boolean;
 }
 
-export type ModelAnswer =
+export type ModelResponse =
   | { readonly kind: 'lines'; readonly blocks: readonly ModelBlock[] }
   | { readonly kind: 'above' }
   | { readonly kind: 'conflict'; readonly previousBlocks: readonly ModelBlock[] };
@@ -59,7 +59,7 @@ export class ModelChain {
     this.#finalizedCount = Math.max(this.#finalizedCount, this.blocks.length - left);
   }
 
-  answer(query: ModelQuery, pageLength = 100): ModelAnswer {
+  answer(query: ModelQuery, pageLength = 100): ModelResponse {
     const { fromBlock, parentBlockHash, includeAllBlocks = false } = query;
     const toBlock = query.toBlock ?? Infinity;
     const below = this.blocks.filter(({ number }) => number < fromBlock);

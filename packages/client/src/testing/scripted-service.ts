@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { type ModelAnswer, type ModelChain, type ModelQuery, modelLine } from './model-chain.ts';
+import { type ModelChain, type ModelQuery, type ModelResponse, modelLine } from './model-chain.ts';
 
 export interface Behavior {
   /** The fault that replaces a response. */
@@ -106,7 +106,7 @@ export class ScriptedService {
     }
   }
 
-  #send(answer: ModelAnswer, behavior: Behavior, response: ServerResponse): void {
+  #send(answer: ModelResponse, behavior: Behavior, response: ServerResponse): void {
     if (answer.kind === 'conflict') {
       const previousBlocks = answer.previousBlocks.map(({ number, hash }) => ({ number, hash }));
       sendJson(response, 409, { previousBlocks });

@@ -1,13 +1,17 @@
 import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import type { ConfigPlace } from './config/config-tree.ts';
+import type { ConfigOrigin } from './config/config-tree.ts';
 import { type AccessConfig, decideAccess } from './listen-policy.ts';
 
 const decide = (
   listen: AccessConfig['config']['listen'],
-  places = new Map<string, ConfigPlace>(),
+  origins = new Map<string, ConfigOrigin>(),
 ) =>
-  decideAccess({ config: { listen }, tree: { value: {}, places, unset: [] }, file: 'sluice.yaml' });
+  decideAccess({
+    config: { listen },
+    tree: { value: {}, origins, unset: [] },
+    file: 'sluice.yaml',
+  });
 
 test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1'])(
   'default: %s needs no explicit choice',

@@ -26,15 +26,15 @@ export function decideAccess(access: AccessConfig): readonly ApiKey[] | null {
 
 /** Adds the key and the line of the configuration to the error, if a configuration file names the key file. */
 function nameKey(fault: CodedError, { config, tree, file = '' }: AccessConfig): CodedError {
-  const place = tree.places.get('listen.keys');
-  if (place === undefined) return fault;
+  const origin = tree.origins.get('listen.keys');
+  if (origin === undefined) return fault;
   const { file: keyFile, line: keyLine, ...detail } = fault.detail;
   return new CodedError<ErrorCode>(
     'config-value-invalid',
     ...knownDetail(
       {
-        ...{ file, key: 'listen.keys', line: place.line },
-        found: JSON.stringify(place.template ?? keyFile ?? config.listen.keys),
+        ...{ file, key: 'listen.keys', line: origin.line },
+        found: JSON.stringify(origin.template ?? keyFile ?? config.listen.keys),
         expected: 'a key file',
         fault: fault.code,
         ...detail,

@@ -39,6 +39,6 @@ function findOthers(before: Config, after: Config): string[] {
 }
 
 function stripReloaded({ limits: _limits, log: _log, listen, ...rest }: Config): object {
-  const { auth: _auth, keys: _keys, ...place } = listen;
-  return { ...rest, listen: place };
+  const { auth: _auth, keys: _keys, ...address } = listen;
+  return { ...rest, listen: address };
 }

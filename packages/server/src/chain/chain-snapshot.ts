@@ -9,7 +9,7 @@
  */
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
-import type { SignatureIndexPlace } from '../segment/indexes/signature-index-place.ts';
+import type { SignatureIndexRange } from '../segment/indexes/signature-index-range.ts';
 
 export interface ChainSnapshot {
   /** Increases by one with every commit. Within one process, two snapshots with the same version are identical. */
@@ -62,7 +62,7 @@ export interface SealedSegment {
   /** The maximum timestamp of its blocks in Unix seconds, or null if no block has one. */
   readonly timestampMax: bigint | null;
   /** Absent if an earlier version stored the segment: a lookup then reads the segment's directory. */
-  readonly signatures?: SignatureIndexPlace;
+  readonly signatures?: SignatureIndexRange;
 }
 
 export const emptySnapshot: ChainSnapshot = {

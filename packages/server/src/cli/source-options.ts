@@ -34,7 +34,7 @@ export function checkAddresses(
 }
 
 /** Returns the sources of a backfill: nodes first, without notifications. */
-export function askedSources({ rpc = [], portal = [] }: SourceChoice): SourceOptions[] {
+export function chosenSources({ rpc = [], portal = [] }: SourceChoice): SourceOptions[] {
   const nodes = rpc.map((url, i) => {
     return { kind: 'rpc' as const, name: `rpc-${i + 1}`, url, wsUrls: [] };
   });

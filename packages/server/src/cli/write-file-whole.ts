@@ -10,9 +10,9 @@ export async function writeFileWhole<Result>(
   signal: AbortSignal,
   work: (write: (bytes: Uint8Array) => void) => Promise<Result>,
 ): Promise<Result> {
-  const place = await checkOutput(options);
+  const target = await checkOutput(options);
   const { path } = options;
-  const temporary = `${place}.${process.pid}.tmp`;
+  const temporary = `${target}.${process.pid}.tmp`;
   const fail = (error: unknown) => describeFailure(error, path);
   const file = attempt(() => openSync(temporary, 'w'), fail);
   let isOpen = true;
@@ -22,8 +22,8 @@ export async function writeFileWhole<Result>(
     attempt(() => fsyncSync(file), fail);
     closeSync(file);
     isOpen = false;
-    attempt(() => renameSync(temporary, place), fail);
-    attempt(() => syncFolder(dirname(place)), fail);
+    attempt(() => renameSync(temporary, target), fail);
+    attempt(() => syncFolder(dirname(target)), fail);
     return result;
   } catch (error) {
     if (isOpen) closeSync(file);

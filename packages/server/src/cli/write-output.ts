@@ -22,19 +22,19 @@ export async function checkOutput({ path, force }: OutputOptions): Promise<strin
   if (path === '-') return path;
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return path;
-  const place = found.isSymbolicLink() ? await followLink(path) : path;
-  const stats = place === path ? found : await lstat(place);
+  const target = found.isSymbolicLink() ? await followLink(path) : path;
+  const stats = target === path ? found : await lstat(target);
   // Renaming over a device or a FIFO would remove it for other processes.
   if (!stats.isFile()) {
     throw new CodedError('cli-file-irregular', { path, found: describeKind(stats) });
   }
   if (!force) throw new CodedError('cli-file-exists', { path });
-  return place;
+  return target;
 }
 
 async function followLink(path: string): Promise<string> {
-  const place = await realpath(path).catch(() => undefined);
-  if (place !== undefined) return place;
+  const target = await realpath(path).catch(() => undefined);
+  if (target !== undefined) return target;
   throw new CodedError('cli-file-irregular', {
     path,
     found: 'a symbolic link whose target does not exist',
@@ -53,14 +53,14 @@ export async function writeOutput(
   pieces: Iterable<Uint8Array>,
   dependencies: { out: NodeJS.WritableStream; signal: AbortSignal },
 ): Promise<void> {
-  const place = await checkOutput(options);
+  const target = await checkOutput(options);
   const { path } = options;
   const { signal } = dependencies;
   if (path === '-') return writeToStream(pieces, dependencies);
-  const temporary = `${place}.${process.pid}.tmp`;
+  const temporary = `${target}.${process.pid}.tmp`;
   try {
     await pump(pieces, createWriteStream(temporary), { zipped: path.endsWith('.gz'), signal });
-    await rename(temporary, place);
+    await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });
     throw describeFailure(error, path, signal);

@@ -39,7 +39,7 @@ export interface FeedPosition {
   /** The last message that is part of the state. */
   readonly sequence: number;
   /** The message that carries each hot block, and the index of the block in the message. */
-  readonly blocks: readonly (readonly [sequence: number, place: number])[];
+  readonly blocks: readonly (readonly [sequence: number, index: number])[];
 }
 
 /** The newest state, and the number of the newest manifest, which may have an older state. */

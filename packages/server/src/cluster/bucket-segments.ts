@@ -31,13 +31,13 @@ export class BucketSegments implements SegmentFiles {
   }
 
   path(segment: SealedSegment): string {
-    return this.#cached(segment).place.path;
+    return this.#cached(segment).location.path;
   }
 
   remote(segment: SealedSegment): RemoteSegment {
     const cached = this.#cached(segment);
     return {
-      place: cached.place,
+      location: cached.location,
       fetch: (ranges, urgency) =>
         urgency === 'ahead' ? cached.fetchAhead(ranges) : cached.fetch(ranges),
     };

@@ -37,21 +37,21 @@ export async function encodeMessage(
   payloads: readonly Payload[],
   { bytesMax, store }: { readonly bytesMax: number; readonly store: StoreBlock },
 ): Promise<OutgoingMessage> {
-  const places = new Map(payloads.map(({ id }, place) => [id, place]));
+  const indexes = new Map(payloads.map(({ id }, index) => [id, index]));
   const headers = new Map<number, BlockHeader>();
   const placed = commits.map((commit) =>
     commit.map((change) => {
       if (!('blocks' in change)) return change;
       const blocks = change.blocks.map(({ header, payload }): HotBlock => {
-        const place = places.get(payload) ?? -1;
-        if (place >= 0) headers.set(place, header);
-        return { header, payload: place };
+        const index = indexes.get(payload) ?? -1;
+        if (index >= 0) headers.set(index, header);
+        return { header, payload: index };
       });
       return { ...change, blocks };
     }),
   );
-  const blocks = payloads.map((_, place) => {
-    const header = headers.get(place);
+  const blocks = payloads.map((_, index) => {
+    const header = headers.get(index);
     assert(header !== undefined, 'every payload belongs to a block of its commit');
     return header;
   });
@@ -60,8 +60,8 @@ export async function encodeMessage(
   const stored = chooseStored(payloads, bytesMax - headBytes);
   const entries: PayloadEntry[] = [];
   const carried: Uint8Array[] = [];
-  for (const [place, { bytes }] of payloads.entries()) {
-    if (stored.has(place)) entries.push(await store(elementAt(blocks, place), bytes));
+  for (const [index, { bytes }] of payloads.entries()) {
+    if (stored.has(index)) entries.push(await store(elementAt(blocks, index), bytes));
     else {
       entries.push([bytes.length, crc32(bytes)]);
       carried.push(bytes);
@@ -85,10 +85,10 @@ function chooseStored(payloads: readonly Payload[], bytesMax: number): Set<numbe
   const bySize = [...payloads.keys()].sort(
     (a, b) => (payloads[b]?.bytes.length ?? 0) - (payloads[a]?.bytes.length ?? 0),
   );
-  for (const place of bySize) {
+  for (const index of bySize) {
     if (total <= bytesMax) break;
-    stored.add(place);
-    total -= payloads[place]?.bytes.length ?? 0;
+    stored.add(index);
+    total -= payloads[index]?.bytes.length ?? 0;
   }
   return stored;
 }
@@ -103,14 +103,14 @@ export interface IncomingMessage {
 export async function decodeMessage(
   bytes: Uint8Array,
   load: LoadBlock,
-  isWanted: (place: number) => boolean = () => true,
+  isWanted: (index: number) => boolean = () => true,
 ): Promise<IncomingMessage> {
   const { head, headEnd } = decodeHead(bytes);
   const payloads: Uint8Array[] = [];
   let at = headEnd;
-  for (const [place, entry] of head.payloads.entries()) {
+  for (const [index, entry] of head.payloads.entries()) {
     if (typeof entry === 'string') {
-      payloads.push(isWanted(place) ? await load(entry) : new Uint8Array(0));
+      payloads.push(isWanted(index) ? await load(entry) : new Uint8Array(0));
       continue;
     }
     const [length, crc] = entry;

@@ -68,7 +68,7 @@ export class ManifestKeeper {
     if (this.#written !== undefined && isSame(this.#written, snapshot)) return;
     if (snapshot.start === null) return;
     const feed = position?.(snapshot) ?? null;
-    const chain = feed === null ? sealedPart(snapshot) : withPlaces(snapshot);
+    const chain = feed === null ? sealedPart(snapshot) : withFeedPositions(snapshot);
     const number = this.#number + 1;
     const content = { number, writer: this.#writer, dataset: manifestOf(dataset), chain, feed };
     await log.create(content);
@@ -83,7 +83,7 @@ function isSame(written: ChainSnapshot, { segments, start }: ChainSnapshot): boo
 }
 
 /** Replaces the payload of each hot block by its index, which is also its index in the list of messages. */
-function withPlaces(snapshot: ChainSnapshot): ChainSnapshot {
+function withFeedPositions(snapshot: ChainSnapshot): ChainSnapshot {
   return { ...snapshot, hot: snapshot.hot.map(({ header }, payload) => ({ header, payload })) };
 }
 

@@ -43,13 +43,13 @@ const stalledCountMax = 4;
 const confirmMsMax = 3_000;
 const waiterStepMs = 10;
 /** There are never so many hot blocks. The entries need little memory. */
-const placeCountMax = 20_000;
+const feedPositionCountMax = 20_000;
 const versionCountMax = 100;
 
 export class Replica {
   readonly #dependencies: ReplicaDependencies;
   /** The message with the bytes of each hot block, and the index in the message, by hash. */
-  readonly #places = new Map<string, readonly [sequence: number, place: number]>();
+  readonly #feedPositions = new Map<string, readonly [sequence: number, index: number]>();
   /** The sequence of the feed at each version of the state, for the latest versions. */
   readonly #sequences = new Map<number, number>();
   readonly #epoch: number;
@@ -143,8 +143,8 @@ export class Replica {
     const changes = chain.hot.map(({ header }, i): NewBlock => {
       const bytes = blocks[i];
       if (bytes === undefined) throw new CodedError('feed-gap', { wanted: position.sequence });
-      const place = position.blocks[i];
-      if (place !== undefined) this.#places.set(header.hash, place);
+      const index = position.blocks[i];
+      if (index !== undefined) this.#feedPositions.set(header.hash, index);
       return { header, bytes };
     });
     const { finalized } = chain;
@@ -159,22 +159,22 @@ export class Replica {
 
   async #readBlocks({ blocks }: FeedPosition): Promise<Uint8Array[]> {
     const wanted = new Map<number, Set<number>>();
-    for (const [sequence, place] of blocks) {
-      const places = wanted.get(sequence) ?? new Set();
-      wanted.set(sequence, places.add(place));
+    for (const [sequence, index] of blocks) {
+      const indexes = wanted.get(sequence) ?? new Set();
+      wanted.set(sequence, indexes.add(index));
     }
     const found = new Map<number, readonly NewBlock[]>();
     const range = { first: Math.min(...wanted.keys()), last: Math.max(...wanted.keys()) };
     const { signal } = new AbortController();
     for await (const { sequence, bytes } of readKnown(range, this.#dependencies, signal)) {
-      const places = wanted.get(sequence);
-      if (places !== undefined) {
+      const indexes = wanted.get(sequence);
+      if (indexes !== undefined) {
         // Other blocks of the message may already be sealed and their objects removed.
-        const message = await decodeMessage(bytes, this.#loadBlock, (place) => places.has(place));
+        const message = await decodeMessage(bytes, this.#loadBlock, (index) => indexes.has(index));
         found.set(sequence, message.blocks);
       }
     }
-    return blocks.map(([sequence, place]) => found.get(sequence)?.[place]?.bytes as Uint8Array);
+    return blocks.map(([sequence, index]) => found.get(sequence)?.[index]?.bytes as Uint8Array);
   }
 
   /** Applies the messages of other writers until the signal aborts. Throws `feed-gap` if the feed no longer has a missing message. */
@@ -223,10 +223,10 @@ export class Replica {
     const { feed, clock } = this.#dependencies;
     const { alarms } = this.#attached;
     try {
-      const askedMs = clock.nowMs();
+      const requestedMs = clock.nowMs();
       const last = await feed.readLastSequence();
       alarms.clear('feed-unreachable');
-      if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, askedMs);
+      if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, requestedMs);
       return last;
     } catch (error) {
       if (!isCodedError(error)) throw error;
@@ -238,13 +238,13 @@ export class Replica {
   /** Applies everything that the feed has now. Throws if the local disk is full or fails. */
   async catchUp(signal: AbortSignal): Promise<void> {
     const { feed, clock } = this.#dependencies;
-    const askedMs = clock.nowMs();
+    const requestedMs = clock.nowMs();
     const last = await feed.readLastSequence();
     const missing = { first: this.applied + 1, last };
     for await (const message of readKnown(missing, this.#dependencies, signal)) {
       await this.#apply(message, impatient);
     }
-    if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, askedMs);
+    if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, requestedMs);
   }
 
   /**
@@ -294,9 +294,9 @@ export class Replica {
     const sequence = this.#sequences.get(version);
     assert(sequence !== undefined, 'a leader knows the sequence of its newest versions');
     const blocks = hot.map(({ header }) => {
-      const place = this.#places.get(header.hash);
-      assert(place !== undefined, 'every hot block came with a message');
-      return place;
+      const index = this.#feedPositions.get(header.hash);
+      assert(index !== undefined, 'every hot block came with a message');
+      return index;
     });
     return { epoch: this.#epoch, sequence, blocks };
   }
@@ -355,12 +355,13 @@ export class Replica {
 
   #remember(sequence: number, blocks: readonly BlockHeader[]): void {
     // Sealed and replaced blocks are removed from the map from time to time, not with every message.
-    if (this.#places.size > placeCountMax) {
+    if (this.#feedPositions.size > feedPositionCountMax) {
       const hot = new Set<string>(this.#attached.snapshot().hot.map(({ header }) => header.hash));
-      for (const hash of this.#places.keys()) if (!hot.has(hash)) this.#places.delete(hash);
+      for (const hash of this.#feedPositions.keys())
+        if (!hot.has(hash)) this.#feedPositions.delete(hash);
     }
-    blocks.forEach(({ hash }, place) => {
-      this.#places.set(hash, [sequence, place]);
+    blocks.forEach(({ hash }, index) => {
+      this.#feedPositions.set(hash, [sequence, index]);
     });
   }
 

@@ -57,13 +57,13 @@ function fitLists(
   known: readonly NamedList[],
 ): { lists: readonly NamedList[]; skipped: number; start: number } {
   const none = { lists: [], skipped: 0, start: 0 };
-  const places = new Map(segments.map(({ id }, place) => [id, place]));
-  const first = known.findIndex(({ ids }) => places.has(ids.at(-1) ?? ''));
+  const indexes = new Map(segments.map(({ id }, index) => [id, index]));
+  const first = known.findIndex(({ ids }) => indexes.has(ids.at(-1) ?? ''));
   if (first < 0) return none;
   const lists = known.slice(first);
   const ids = lists.flatMap((list) => list.ids);
-  const skipped = ids.findIndex((id) => places.has(id));
-  const start = places.get(ids[skipped] as string) as number;
+  const skipped = ids.findIndex((id) => indexes.has(id));
+  const start = indexes.get(ids[skipped] as string) as number;
   const isSame = ids.slice(skipped).every((id, i) => segments[start + i]?.id === id);
   return isSame && (skipped === 0 || start === 0) ? { lists, skipped, start } : none;
 }

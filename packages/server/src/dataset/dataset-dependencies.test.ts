@@ -200,7 +200,7 @@ test('behavior: segments can be elsewhere, and unused ones are removed there', a
     settle: (segment: SealedSegment) => calls.push(['settle', segment.id]),
     read: async () => Uint8Array.of(7),
     path: ({ id }: SealedSegment) => `cache/${id}`,
-    remote: ({ id }: SealedSegment) => ({ place: id }),
+    remote: ({ id }: SealedSegment) => ({ location: id }),
   } as unknown as SegmentFiles;
   const dataset = await open({ segments });
   await dataset.commit([create, extend(), { kind: 'finalize', block: ref('a13') }]);
@@ -211,7 +211,7 @@ test('behavior: segments can be elsewhere, and unused ones are removed there', a
   const [segment] = dataset.snapshot().segments as [SealedSegment];
   expect(await dataset.readSegment(segment)).toEqual(Uint8Array.of(7));
   expect(dataset.segmentPath(segment)).toBe(`cache/${sealed.id}`);
-  expect(dataset.remoteSegment(segment)).toEqual({ place: sealed.id });
+  expect(dataset.remoteSegment(segment)).toEqual({ location: sealed.id });
   lease.release();
 });
 

@@ -4,7 +4,7 @@
  */
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
-import type { CachedPlace } from '../object-store/cached-range-file.ts';
+import type { CachedLocation } from '../object-store/cached-range-file.ts';
 import type { Urgency } from '../object-store/gate.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
@@ -56,7 +56,7 @@ export interface DatasetReader {
 
 /** A segment in an object store, behind a cache file. */
 export interface RemoteSegment {
-  readonly place: CachedPlace;
+  readonly location: CachedLocation;
   /** Resolves when the ranges are in the cache file. Ranges that are requested in advance may be skipped. */
   readonly fetch: (ranges: readonly ByteRange[], urgency: Urgency) => Promise<void>;
 }

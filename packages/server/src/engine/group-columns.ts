@@ -24,7 +24,7 @@ import { pageCountOf } from '../segment/layout/group-entry.ts';
 import {
   beginGroup,
   columnNamed,
-  type PlacedColumn,
+  type LocatedColumn,
   valueBytes,
   writeDescriptors,
 } from '../segment/layout/section-layout.ts';
@@ -79,7 +79,7 @@ export class GroupColumns {
     this.scratch = scratch;
     this.meter = meter;
     const last = pages.at(-1);
-    this.transactionCount = last === undefined ? 0 : last.firstPlace + last.transactionCount;
+    this.transactionCount = last === undefined ? 0 : last.firstPosition + last.transactionCount;
     this.#counts = this.#prepareCounts();
   }
 
@@ -201,9 +201,9 @@ export class GroupColumns {
     this.announce([section]);
     const { kernel, scratch } = this;
     const { isPacked, columns } = elementAt(this.open.segment.directory.sections, section);
-    const placed = this.#placeColumns(section, columns);
+    const located = this.#locateColumns(section, columns);
     const descriptors = scratch.reserve(columns.length * DESCRIPTOR_BYTES);
-    writeDescriptors(kernel.ints, descriptors, placed);
+    writeDescriptors(kernel.ints, descriptors, located);
     let rawBytesMax = 0;
     for (const { group } of this.pages)
       rawBytesMax = Math.max(rawBytesMax, group.sectionAt(section).rawBytesMax);
@@ -215,7 +215,7 @@ export class GroupColumns {
       this.#decodePart(part, section, { descriptors, columns, codes, dictionary });
     this.#loaded.add(section);
     this.meter.bytesInflated += kernel.exports.takeDecodedBytes();
-    for (const [i, { column, values }] of placed.entries()) {
+    for (const [i, { column, values }] of located.entries()) {
       const name = columnNamed(column.id);
       const count = readCount(kernel.ints, descriptors, i);
       if (name !== undefined)
@@ -224,15 +224,15 @@ export class GroupColumns {
   }
 
   /** Reserves memory for the values of a section. */
-  #placeColumns(section: number, columns: readonly StoredColumn[]): PlacedColumn[] {
+  #locateColumns(section: number, columns: readonly StoredColumn[]): LocatedColumn[] {
     const known = this.#rowCounts().slice();
-    const placed: PlacedColumn[] = [];
+    const located: LocatedColumn[] = [];
     for (const column of columns) {
       const capacity = elementAt(known, column.domain) || this.#rowsMax(section, column.domain);
       const values = this.scratch.reserve(capacity * valueBytes(column));
-      placed.push({ column, capacity, values });
+      located.push({ column, capacity, values });
     }
-    return placed;
+    return located;
   }
 
   /** No page has more rows than it has bytes, and all pages of a group have no more rows than the group. */
@@ -253,9 +253,9 @@ export class GroupColumns {
     { descriptors, columns, codes, dictionary }: SectionDecoding,
   ): void {
     const { kernel } = this;
-    const { number, group, pages, firstPlace, transactionCount } = elementAt(this.pages, part);
+    const { number, group, pages, firstPosition, transactionCount } = elementAt(this.pages, part);
     const isWhole = section >= pagedSectionCount;
-    const counts = isWhole ? this.transactionCount + part : firstPlace;
+    const counts = isWhole ? this.transactionCount + part : firstPosition;
     const table = this.#readPages(part, section);
     const before: number[] = [];
     for (const column of codes) before.push(readCount(kernel.ints, descriptors, column));
@@ -297,7 +297,7 @@ export class GroupColumns {
     const { kernel, scratch, open } = this;
     const { number, group, pages: pagesRead } = elementAt(this.pages, part);
     const isWhole = section >= pagedSectionCount;
-    const place = group.sectionAt(section);
+    const range = group.sectionAt(section);
     const pages = pagesIn(section, pagesRead);
     const wanted = isWhole ? undefined : this.#wanted[part];
     const table = scratch.reserveZeroed(pages.length * 8);
@@ -306,11 +306,11 @@ export class GroupColumns {
     const startsAt = this.#pageStarts(part, section);
     const spans = this.#spansOf(part, section, startsAt);
     for (const { from, to, start, end } of spans) {
-      const chunks = open.reader.chunksOf(place.offset + start, end - start);
+      const chunks = open.reader.chunksOf(range.offset + start, end - start);
       const target = scratch.reserve(chunks.length);
       open.reader.read(chunks.start, chunks.length, target, name);
       this.meter.bytesRead += chunks.length;
-      const base = target + place.offset - chunks.start;
+      const base = target + range.offset - chunks.start;
       const { ints } = kernel;
       for (let i = from; i < to; i++) {
         if (wanted !== undefined && wanted[i] === 0) continue;
@@ -386,12 +386,12 @@ function pagesIn(section: number, pages: Uint32Array): Uint32Array {
 
 /** Returns for each page whether it has a marked transaction: 0 if it has none. Returns undefined if every page has one. */
 function markedPages(
-  { group, pages, firstPlace, transactionCount }: PageSet,
+  { group, pages, firstPosition, transactionCount }: PageSet,
   bytes: Uint8Array,
   marks: number,
 ): Uint8Array | undefined {
   const marked = new Uint8Array(pages.length);
-  const start = marks + firstPlace;
+  const start = marks + firstPosition;
   for (let page = 0; page < marked.length; page++) {
     const first = start + page * group.pageTransactions;
     const end = Math.min(first + group.pageTransactions, start + transactionCount);

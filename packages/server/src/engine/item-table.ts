@@ -111,23 +111,23 @@ export class ItemTable {
     const { driving } = this.#item;
     if (driving === undefined) return;
     const [start, stop] = sliceOf(driving.transactions, span.first, span.end);
-    const places = columns.scratch.reserve((stop - start) * 4);
+    const positions = columns.scratch.reserve((stop - start) * 4);
     let count = 0;
-    columns.pages.forEach(({ group, firstPlace }, i) => {
+    columns.pages.forEach(({ group, firstPosition }, i) => {
       const part = spanIn(group, span);
       const [from, to] = sliceOf(driving.transactions, part.first, part.end);
-      this.#kernel.exports.placeTransactions(
+      this.#kernel.exports.locateTransactions(
         this.#candidates + from * 4,
         to - from,
         group.firstTransaction,
         group.pageTransactions,
         elementAt(ranks, i),
-        firstPlace,
-        places + count * 4,
+        firstPosition,
+        positions + count * 4,
       );
       count += to - from;
     });
-    this.#set(ITEM_CANDIDATES, places);
+    this.#set(ITEM_CANDIDATES, positions);
     this.#set(ITEM_CANDIDATE_COUNT, count);
   }
 

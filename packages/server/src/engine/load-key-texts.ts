@@ -30,15 +30,15 @@ export function loadKeyTexts(
   try {
     const count = requestKeys(columns, selected, table, list);
     const texts = open.allocateKeyTexts(count * KEY_TEXT_BYTES);
-    const { placeFromBlocks } = kernel.exports;
+    const { copyKeysFromBlocks } = kernel.exports;
     // Most keys are in blocks that earlier groups have read.
-    const left = placeFromBlocks(list, count, open.keyBlocks, table, texts);
+    const left = copyKeysFromBlocks(list, count, open.keyBlocks, table, texts);
     if (left === 0) return;
     announceKeys(open, columns, list, left);
     loadBlocks(open, columns, list, left);
     const out = texts + (count - left) * KEY_TEXT_BYTES;
-    const single = placeFromBlocks(list, left, open.keyBlocks, table, out);
-    placeSingle(open, columns, list, {
+    const single = copyKeysFromBlocks(list, left, open.keyBlocks, table, out);
+    copySingleKeys(open, columns, list, {
       count: single,
       out: out + (left - single) * KEY_TEXT_BYTES,
     });
@@ -106,7 +106,7 @@ function loadBlocks(
 }
 
 /** Copies the first keys of the list, each from its own chunk. */
-function placeSingle(
+function copySingleKeys(
   open: EngineSegment,
   columns: GroupColumns,
   list: number,
@@ -120,8 +120,8 @@ function placeSingle(
     const first = Math.floor((ids[from] as number) / chunkKeys) * chunkKeys;
     const to = endOfRun(ids, from, first + chunkKeys);
     readKeys(open, columns, { first, count: chunkKeys }, chunk);
-    const places = out + from * KEY_TEXT_BYTES;
-    kernel.exports.placeKeys(list + from * 4, to - from, chunk, first, open.keyTable, places);
+    const texts = out + from * KEY_TEXT_BYTES;
+    kernel.exports.copyListedKeys(list + from * 4, to - from, chunk, first, open.keyTable, texts);
     from = to;
   }
 }

@@ -28,7 +28,7 @@ test('property: the position of a transaction in memory is the number of earlier
       const isRead = (transaction: number) => wanted[pageOf(group, transaction)] === true;
       for (let transaction = 0; transaction <= group.transactionCount; transaction++) {
         const before = listOf(group).filter((other) => other < transaction && isRead(other));
-        expect(set.placeOf(transaction), `transaction ${transaction}`).toBe(before.length);
+        expect(set.positionOf(transaction), `transaction ${transaction}`).toBe(before.length);
       }
       expect(set.transactionCount).toBe(listOf(group).filter(isRead).length);
       expect([...set.pages]).toEqual(wanted.flatMap((isWanted, page) => (isWanted ? [page] : [])));

@@ -16,7 +16,7 @@ export interface NumberedGroup {
 }
 
 /**
- * The pages of one row group that a query reads. The rows of the other pages are not in memory. A transaction's place is its number
+ * The pages of one row group that a query reads. The rows of the other pages are not in memory. A transaction's position is its number
  * among the transactions in memory: those of the row groups that were read before, then those of the pages of this one.
  */
 export class PageSet {
@@ -26,11 +26,11 @@ export class PageSet {
   readonly pages: Uint32Array;
   /** For each page of the group, how many pages before it are read. One entry more than there are pages. */
   readonly ranks: Uint32Array;
-  /** The place of the first transaction in memory. */
-  readonly firstPlace: number;
+  /** The position of the first transaction in memory. */
+  readonly firstPosition: number;
   readonly transactionCount: number;
 
-  constructor({ number, group }: NumberedGroup, wanted: Uint8Array, firstPlace = 0) {
+  constructor({ number, group }: NumberedGroup, wanted: Uint8Array, firstPosition = 0) {
     const count = wanted.length;
     const ranks = new Uint32Array(count + 1);
     let rank = 0;
@@ -40,24 +40,24 @@ export class PageSet {
       ranks[++page] = rank;
     }
     const pages = new Uint32Array(rank);
-    let place = 0;
-    for (page = 0; page < count; page++) if (wanted[page] === 1) pages[place++] = page;
+    let position = 0;
+    for (page = 0; page < count; page++) if (wanted[page] === 1) pages[position++] = page;
     this.number = number;
     this.group = group;
     this.pages = pages;
     this.ranks = ranks;
-    this.firstPlace = firstPlace;
-    this.transactionCount = this.placeOf(group.transactionCount) - firstPlace;
+    this.firstPosition = firstPosition;
+    this.transactionCount = this.positionOf(group.transactionCount) - firstPosition;
   }
 
   /** Returns how many transactions in memory come before a transaction of the group, or before its end. */
-  placeOf(transaction: number): number {
+  positionOf(transaction: number): number {
     const { pageTransactions } = this.group;
     const page = Math.min(Math.floor(transaction / pageTransactions), this.ranks.length - 1);
     const rank = this.ranks[page] as number;
     const isRead = page + 1 < this.ranks.length && (this.ranks[page + 1] as number) > rank;
     const within = isRead ? transaction - page * pageTransactions : 0;
-    return this.firstPlace + rank * pageTransactions + within;
+    return this.firstPosition + rank * pageTransactions + within;
   }
 }
 
@@ -77,10 +77,10 @@ export function pagesOf(
   items: readonly PlannedItem[],
   span: TransactionSpan,
 ): PageSet[] {
-  let place = 0;
+  let position = 0;
   return groups.map((numbered) => {
-    const set = new PageSet(numbered, wantedPages(numbered.group, items, span), place);
-    place += set.transactionCount;
+    const set = new PageSet(numbered, wantedPages(numbered.group, items, span), position);
+    position += set.transactionCount;
     return set;
   });
 }

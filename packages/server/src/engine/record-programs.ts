@@ -8,7 +8,7 @@ import { MARK_BITS, type SelectedGroup } from './group-selection.ts';
 import { STEPS, type Step, type StepContext } from './steps.ts';
 
 const textBytesMax = layout.STEP_LABEL_BYTES;
-const noPlaces = mapKeys(RECORD_ARRAY_NAMES, () => 0);
+const noStarts = mapKeys(RECORD_ARRAY_NAMES, () => 0);
 const noSteps = mapKeys(RECORD_ARRAY_NAMES, (): readonly Step[] => []);
 
 /** For each kind of record, the list of steps with which the kernel writes its fields, for one query. */
@@ -37,10 +37,10 @@ export class RecordPrograms {
     this.kinds = this.#base;
     this.#lookupTable = this.#base + stepsAt + total * layout.STEP_BYTES;
     let next = this.#base + stepsAt;
-    const places = { ...noPlaces };
+    const starts = { ...noStarts };
     const steps = { ...noSteps };
     for (const [number, array] of RECORD_ARRAY_NAMES.entries()) {
-      places[array] = next;
+      starts[array] = next;
       steps[array] = this.#writeSteps(array, next);
       const text = bytesOf(`,"${array}":[`);
       const textAt = this.#base + textsAt + number * textBytesMax;
@@ -54,7 +54,7 @@ export class RecordPrograms {
       kernel.ints[(kind + layout.KIND_MARK) / 4] = MARK_BITS[array];
       next += count * layout.STEP_BYTES;
     }
-    this.#stepsAt = places;
+    this.#stepsAt = starts;
     this.#steps = steps;
   }
 

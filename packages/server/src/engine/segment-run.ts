@@ -236,16 +236,16 @@ export class SegmentRun {
     const group = this.#groupAt(number);
     const isSparse = this.#pagesMost(number) < pageCountOf(group) * wholeShare;
     const wanted = isSparse ? [] : group.sections.filter((_, i) => sections.has(i));
-    const places = [
+    const ranges = [
       [group.pageTable.offset, group.pageTable.length] as const,
       ...wanted.map(({ offset, storedLength }) => [offset, storedLength] as const),
     ];
     if (hasNewKeys && !isSparse) {
       const { first, end } = newKeysOf(segment, number);
       const { offset } = segment.partEntry(PART.keys, 0);
-      places.push([offset + first * keyBytes, (end - first) * keyBytes]);
+      ranges.push([offset + first * keyBytes, (end - first) * keyBytes]);
     }
-    return places.map(([offset, byteLength]) => {
+    return ranges.map(([offset, byteLength]) => {
       const { start, length } = reader.chunksOf(offset, byteLength);
       return { start, end: start + length };
     });
@@ -369,8 +369,8 @@ export class SegmentRun {
         const first = (transactionStarts[block] as number) - group.firstTransaction;
         const last = (transactionStarts[block + 1] as number) - group.firstTransaction;
         const own = at + (block - firstBlock) * layout.BLOCK_BYTES;
-        ints[(own + layout.BLOCK_FIRST_TRANSACTION) / 4] = pages.placeOf(first);
-        ints[(own + layout.BLOCK_TRANSACTION_END) / 4] = pages.placeOf(last);
+        ints[(own + layout.BLOCK_FIRST_TRANSACTION) / 4] = pages.positionOf(first);
+        ints[(own + layout.BLOCK_TRANSACTION_END) / 4] = pages.positionOf(last);
         ints[(own + layout.BLOCK_FIRST_REWARD) / 4] = reward;
         ints[(own + layout.BLOCK_REWARD_END) / 4] = reward + rewards;
         reward += rewards;

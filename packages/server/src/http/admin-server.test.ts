@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AdminServer } from './admin-server.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { type Answer, errorOf, send } from './testing/http-fixture.ts';
+import { errorOf, type HttpResponse, send } from './testing/http-fixture.ts';
 
 let server: AdminServer;
 let port: number;
@@ -27,11 +27,11 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-function get(path: string, method = 'GET'): Promise<Answer> {
+function get(path: string, method = 'GET'): Promise<HttpResponse> {
   return send(port, { method, path });
 }
 
-const textOf = ({ body }: Answer) => body.toString();
+const textOf = ({ body }: HttpResponse) => body.toString();
 
 test('default: health, readiness and metrics are served, with or without a query string', async () => {
   const health = await get('/health?x=1');

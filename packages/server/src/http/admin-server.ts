@@ -18,7 +18,7 @@ export interface AdminServerDependencies {
   readonly reportFault: (error: unknown) => void;
 }
 
-interface Answer {
+interface AdminReply {
   readonly status: number;
   readonly type: string;
   readonly body: string;
@@ -76,7 +76,7 @@ export class AdminServer {
   }
 
   /** A dataset that cannot be opened is named, and does not keep traffic from the others. */
-  #answerReady(reason: string | null): Answer {
+  #answerReady(reason: string | null): AdminReply {
     const unavailable = this.#dependencies.unavailable();
     const body = {
       ...(reason === null ? { status: 'ready' } : { status: 'not-ready', reason }),
@@ -86,7 +86,7 @@ export class AdminServer {
     return { status, type: 'application/json', body: JSON.stringify(body) };
   }
 
-  async #answer(method: string, url: string, requestId: string): Promise<Answer> {
+  async #answer(method: string, url: string, requestId: string): Promise<AdminReply> {
     const path = url.split('?', 1)[0];
     const reason = this.#dependencies.notReadyReason();
     if (method !== 'GET' && method !== 'HEAD') return refuse('method-wrong', requestId);
@@ -110,7 +110,7 @@ export class AdminServer {
 function refuse(
   code: 'internal-error' | 'method-wrong' | 'operator-path-unknown',
   requestId: string,
-): Answer {
+): AdminReply {
   const { status, body } = buildErrorReply(new CodedError(code), requestId);
   return { status, type: 'application/json', body };
 }

@@ -49,7 +49,7 @@ export const FAILURE = Type.Object({
   error: Type.Object({
     code: Type.String(),
     message: Type.String(),
-    path: Type.Optional(Type.String({ description: 'The place of the invalid value.' })),
+    path: Type.Optional(Type.String({ description: 'The path of the invalid value.' })),
     requestId: Type.String(),
   }),
 });

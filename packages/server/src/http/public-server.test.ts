@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeHash } from '../stream/testing/make-block.ts';
 import { settle } from '../stream/testing/manual-clock.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
-import { type Answer, errorOf, HttpFixture, matchBody } from './testing/http-fixture.ts';
+import { errorOf, HttpFixture, type HttpResponse, matchBody } from './testing/http-fixture.ts';
 
 let fixture: HttpFixture;
 beforeEach(async () => {
@@ -17,7 +17,7 @@ async function restart(options: Parameters<typeof HttpFixture.start>[0]): Promis
   fixture = await HttpFixture.start(options);
 }
 
-function numbers(answer: Answer): number[] {
+function numbers(answer: HttpResponse): number[] {
   const lines = answer.body.toString().split('\n').slice(0, -1);
   return lines.map((line) => (JSON.parse(line) as { header: { number: number } }).header.number);
 }
@@ -462,7 +462,7 @@ describe('closing', () => {
   });
 });
 
-function postGzip(body: Uint8Array): Promise<Answer> {
+function postGzip(body: Uint8Array): Promise<HttpResponse> {
   return fixture.send({
     method: 'POST',
     path: '/datasets/ledger-test/stream',

@@ -36,7 +36,7 @@ import type { AnyRoute } from './routes/route.ts';
 import { ROUTES } from './routes/routes.ts';
 import type { DatasetDirectory } from './served-dataset.ts';
 import { StallWatch } from './streaming/stall-watch.ts';
-import { StreamPlaces } from './streaming/stream-places.ts';
+import { StreamPermits } from './streaming/stream-permits.ts';
 import { answerStream, type StreamRouteDependencies } from './streaming/stream-route.ts';
 
 /** A reload may change the limits and then calls `refresh`. */
@@ -77,7 +77,7 @@ export class PublicServer {
   readonly #dependencies: PublicServerDependencies;
   readonly #app: FastifyInstance;
   readonly #budgets: KeyBudgets;
-  readonly #places: StreamPlaces;
+  readonly #permits: StreamPermits;
   readonly #lookups: LookupSlots;
   readonly #unsent: ByteMeter;
   readonly #queries: ByteMeter;
@@ -95,10 +95,10 @@ export class PublicServer {
     this.#unsent = new ByteMeter(() => limits.unsentBytesMax);
     this.#queries = new ByteMeter(() => limits.queryBytesMax);
     const meters = { unsent: this.#unsent, queries: this.#queries };
-    this.#places = new StreamPlaces(limits, { budgets: this.#budgets, ...meters });
+    this.#permits = new StreamPermits(limits, { budgets: this.#budgets, ...meters });
     this.#lookups = new LookupSlots(limits);
     this.#metrics = buildHttpMetrics(dependencies.metrics, {
-      places: this.#places,
+      permits: this.#permits,
       lookups: this.#lookups,
       ...meters,
     });
@@ -122,7 +122,7 @@ export class PublicServer {
     const keys = this.#dependencies.keys();
     if (keys === null) return;
     const ids = new Set(keys.map(keyId));
-    this.#places.endUnless((key) => key !== null && ids.has(keyId(key)));
+    this.#permits.endUnless((key) => key !== null && ids.has(keyId(key)));
     this.#budgets.keepOnly(ids);
   }
 
@@ -145,7 +145,7 @@ export class PublicServer {
   /** Ends every stream after a whole line, then destroys the connections that remain after the time limit. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    this.#places.close();
+    this.#permits.close();
     const closed = this.#app.close();
     const over = new AbortController();
     const cut = this.#dependencies.clock
@@ -220,7 +220,7 @@ export class PublicServer {
     const dependencies: StreamRouteDependencies = {
       ...this.#options,
       ...this.#dependencies,
-      places: this.#places,
+      permits: this.#permits,
       unsent: this.#unsent,
       queries: this.#queries,
       stallWatch: new StallWatch(this.#options.limits, this.#dependencies.clock),

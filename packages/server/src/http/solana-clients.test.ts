@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeHash } from '../stream/testing/make-block.ts';
 import { settle } from '../stream/testing/manual-clock.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
-import { type Answer, errorOf, HttpFixture } from './testing/http-fixture.ts';
+import { errorOf, HttpFixture, type HttpResponse } from './testing/http-fixture.ts';
 
 let fixture: HttpFixture;
 beforeEach(async () => {
@@ -22,7 +22,7 @@ async function restart(dataset: MemoryDataset): Promise<void> {
 const finalizedPath = '/datasets/ledger-test/finalized-stream';
 
 /** A request as these clients send it. Resolves with the whole response. */
-function ask(fromBlock: number, path = '/datasets/ledger-test/stream'): Promise<Answer> {
+function ask(fromBlock: number, path = '/datasets/ledger-test/stream'): Promise<HttpResponse> {
   const block = { number: true, hash: true, parentHash: true, timestamp: true };
   const fields = { block, reward: { pubkey: true } };
   return fixture.query({ type: 'solana', fromBlock, fields }, { path });
@@ -33,7 +33,7 @@ interface Header {
   readonly parentHash: unknown;
 }
 
-function headersOf(answer: Answer): Header[] {
+function headersOf(answer: HttpResponse): Header[] {
   const lines = answer.body.toString().split('\n').slice(0, -1);
   return lines.map((line) => (JSON.parse(line) as { header: Header }).header);
 }

@@ -34,7 +34,7 @@ export interface EngineExports extends PageDecoder {
     out: number,
   ): number;
   countByBlock(ids: number, count: number, counts: number): void;
-  placeFromBlocks(
+  copyKeysFromBlocks(
     ids: number,
     count: number,
     blocks: number,
@@ -60,14 +60,14 @@ export interface EngineExports extends PageDecoder {
       out: number,
     ]
   ): number;
-  placeTransactions(
+  locateTransactions(
     ...args: [
       list: number,
       count: number,
       first: number,
       pageTransactions: number,
       ranks: number,
-      firstPlace: number,
+      firstPosition: number,
       out: number,
     ]
   ): void;
@@ -93,7 +93,7 @@ export interface EngineExports extends PageDecoder {
     keyTable: number,
     out: number,
   ): number;
-  placeKeys(
+  copyListedKeys(
     ids: number,
     count: number,
     keys: number,

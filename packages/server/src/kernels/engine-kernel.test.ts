@@ -260,10 +260,10 @@ describe('columns', () => {
       pageTransactions: fc.integer({ min: 1, max: 5 }),
       wanted: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
       first: fc.nat(1_000),
-      firstPlace: fc.nat(1_000),
+      firstPosition: fc.nat(1_000),
     });
     fc.assert(
-      fc.property(sets, ({ pageTransactions, wanted, first, firstPlace }) => {
+      fc.property(sets, ({ pageTransactions, wanted, first, firstPosition }) => {
         begin();
         const isRead = (transaction: number) => wanted[Math.floor(transaction / pageTransactions)];
         const inMemory = Array.from(
@@ -273,17 +273,17 @@ describe('columns', () => {
         const ranks = startsFrom(wanted.map(Number));
         const list = kernel.ints(inMemory.map((transaction) => first + transaction));
         const out = kernel.reserve(inMemory.length * 4);
-        exports.placeTransactions(
+        exports.locateTransactions(
           list,
           inMemory.length,
           first,
           pageTransactions,
           kernel.ints(ranks),
-          firstPlace,
+          firstPosition,
           out,
         );
         expect(kernel.readInts(out, inMemory.length)).toEqual(
-          inMemory.map((_, place) => firstPlace + place),
+          inMemory.map((_, place) => firstPosition + place),
         );
       }),
     );

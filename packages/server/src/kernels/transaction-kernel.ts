@@ -76,17 +76,17 @@ export class TransactionKernel {
   }
 
   ints(column: number): Uint32Array {
-    const { start, byteLength } = this.#place(column);
+    const { start, byteLength } = this.#locate(column);
     return new Uint32Array(this.#memory, start, byteLength / 4);
   }
 
   longs(column: number): BigUint64Array {
-    const { start, byteLength } = this.#place(column);
+    const { start, byteLength } = this.#locate(column);
     return new BigUint64Array(this.#memory, start, byteLength / 8);
   }
 
   bytes(column: number): Uint8Array {
-    const { start, byteLength } = this.#place(column);
+    const { start, byteLength } = this.#locate(column);
     return new Uint8Array(this.#memory, start, byteLength);
   }
 
@@ -112,7 +112,7 @@ export class TransactionKernel {
     return this.#kernel.memory.buffer;
   }
 
-  #place(column: number): { start: number; byteLength: number } {
+  #locate(column: number): { start: number; byteLength: number } {
     const start = this.#exports.columnStart(column);
     return { start, byteLength: this.#exports.columnBytes(column) };
   }

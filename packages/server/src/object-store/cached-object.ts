@@ -14,7 +14,7 @@ import { CodedError, isCodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { ByteBudget } from './byte-budget.ts';
 import { dataSuffix, mapSuffix, writeMap } from './cache-map.ts';
-import type { CachedPlace } from './cached-range-file.ts';
+import type { CachedLocation } from './cached-range-file.ts';
 import type { Gate, Urgency } from './gate.ts';
 import type { ByteRange, ObjectStore } from './object-store.ts';
 import { Presence } from './presence.ts';
@@ -84,7 +84,7 @@ export class CachedObject {
   }
 
   /** Returns the location of the file for worker threads. The file exists from now on. */
-  get place(): CachedPlace {
+  get location(): CachedLocation {
     this.#open();
     const path = `${this.#path}${dataSuffix}`;
     return { kind: 'cached', path, byteLength: this.byteLength, presence: this.#presence.buffer };

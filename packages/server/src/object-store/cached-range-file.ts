@@ -6,7 +6,7 @@ import type { ByteRange } from './object-store.ts';
 import { Presence } from './presence.ts';
 
 /** The location of an object's cache file, for a worker thread. */
-export interface CachedPlace {
+export interface CachedLocation {
   readonly kind: 'cached';
   readonly path: string;
   readonly byteLength: number;
@@ -33,7 +33,7 @@ export function openingRanges(byteLength: number): ByteRange[] {
 }
 
 /** Returns the opening ranges that are not in the cache file. */
-export function missingOpening({ presence, byteLength }: CachedPlace): ByteRange[] {
+export function missingOpening({ presence, byteLength }: CachedLocation): ByteRange[] {
   const present = new Presence(presence, byteLength);
   return openingRanges(byteLength).filter((range) => !present.covers(range));
 }
@@ -51,10 +51,10 @@ export class CachedRangeFile {
   readonly #presence: Presence;
   readonly #fetcher: RangeFetcher;
 
-  constructor(place: CachedPlace, fetcher: RangeFetcher) {
-    this.length = place.byteLength;
-    this.#descriptor = openOrThrow(place.path);
-    this.#presence = new Presence(place.presence, place.byteLength);
+  constructor(firstLeft: CachedLocation, fetcher: RangeFetcher) {
+    this.length = firstLeft.byteLength;
+    this.#descriptor = openOrThrow(firstLeft.path);
+    this.#presence = new Presence(firstLeft.presence, firstLeft.byteLength);
     this.#fetcher = fetcher;
   }
 

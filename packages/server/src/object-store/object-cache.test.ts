@@ -113,7 +113,7 @@ test('behavior: a thread that reads while its object is evicted fetches again an
   const object = cache.use('a', 'a', bytes.length);
   await object.fetch([{ start: 0, end: bytes.length }]);
   const wanted: number[] = [];
-  const file = new CachedRangeFile(object.place, {
+  const file = new CachedRangeFile(object.location, {
     fetchNow: (ranges) => {
       wanted.push(...ranges.map(({ start }) => start));
       // The main thread does this while the worker waits.
@@ -132,7 +132,7 @@ test('behavior: an eviction between the check and the read is noticed', async ()
   const bytes = await put('a', 8_192);
   const object = (await open()).use('a', 'a', bytes.length);
   await object.fetch([{ start: 0, end: bytes.length }]);
-  const file = new CachedRangeFile(object.place, {
+  const file = new CachedRangeFile(object.location, {
     fetchNow: (ranges) => {
       throw new Error(`needs ${ranges.length}`);
     },
@@ -194,7 +194,7 @@ test('limit: neither evictions nor objects that a lookup keeps for long need mor
     first.use(`object-${i}`, 'shared', bytes.length),
   );
   // A lookup gets the places of all segments first, and reads them later.
-  for (const object of objects) expect(object.place.byteLength).toBe(bytes.length);
+  for (const object of objects) expect(object.location.byteLength).toBe(bytes.length);
   for (const object of objects) await object.read(0, 1);
   expect(openCount()).toBeLessThan(300);
   first.close();

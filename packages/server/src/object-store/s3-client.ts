@@ -37,7 +37,7 @@ export interface S3Dependencies {
   readonly onAnswer?: (operation: string, bytes: number) => void;
 }
 
-interface Answer {
+interface S3Response {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Uint8Array;
@@ -149,7 +149,7 @@ export class S3Client implements ObjectStore {
     key: string,
     body: Uint8Array,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<Answer> {
+  ): Promise<S3Response> {
     const digest = createHash('md5').update(body).digest('base64');
     // Stores verify both checksums and refuse other bytes. The second one is part of the signature.
     const all = {
@@ -161,11 +161,15 @@ export class S3Client implements ObjectStore {
     return this.#send({ operation: 'put', method: 'PUT', url: this.#url(key), headers: all, body });
   }
 
-  #retried(operation: string, key: string, attempt: () => Promise<Answer>): Promise<Answer> {
+  #retried(
+    operation: string,
+    key: string,
+    attempt: () => Promise<S3Response>,
+  ): Promise<S3Response> {
     return withRetries(`${operation} ${key}`, attempt, this.#dependencies);
   }
 
-  async #send(send: Send): Promise<Answer> {
+  async #send(send: Send): Promise<S3Response> {
     const { operation, method, body } = send;
     const { region, requestMsMax } = this.#options;
     const { accessKeyId, secretAccessKey, sessionToken } = await this.#dependencies.credentials();
@@ -211,7 +215,7 @@ function baseUrl({ endpoint, bucket, pathStyle }: S3Options): string {
 async function receive(
   url: string,
   options: Parameters<typeof request>[1] & { dispatcher: Dispatcher },
-): Promise<Answer> {
+): Promise<S3Response> {
   try {
     const { statusCode, headers, body } = await request(url, options);
     const bytes = new Uint8Array(await body.arrayBuffer());
@@ -230,7 +234,7 @@ async function receive(
 /** Statuses that may not occur again at the next attempt: overload, throttling (503 SlowDown), timeouts, a concurrent write. */
 const transientStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504]);
 
-function judgeAnswer(operation: string, answer: Answer): Answer {
+function judgeAnswer(operation: string, answer: S3Response): S3Response {
   const { status, body } = answer;
   if (status < 300 || status === 412) return answer;
   const reason = readTag(new TextDecoder().decode(body.subarray(0, 4_096)), 'Code') ?? '';

@@ -74,35 +74,39 @@ export function* parseItems<A extends RecordArray>(
   return [...items].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
 }
 
-interface Place {
+interface ItemContext {
   readonly path: QueryPath;
   readonly budget: QueryBudget;
 }
 
-function parseItem<A extends RecordArray>(member: unknown, array: A, place: Place): Item<A> {
-  const object = requireObject(member, place.path);
+function parseItem<A extends RecordArray>(
+  member: unknown,
+  array: A,
+  context: ItemContext,
+): Item<A> {
+  const object = requireObject(member, context.path);
   const filterTable = filterRows(array);
   const relationTable = relationRows(array);
   const names = [...filterTable, ...relationTable].map(([name]) => name);
-  requireKnownKeys(object, names, place.path);
+  requireKnownKeys(object, names, context.path);
   const filters: Record<string, unknown> = {};
   for (const [name, row] of filterTable) {
     const value = ownValue(object, name);
-    const path = joinPath(place.path, name);
+    const path = joinPath(context.path, name);
     if (value !== undefined && value !== null) {
-      filters[name] = parseFilter(value, row, { path, budget: place.budget });
+      filters[name] = parseFilter(value, row, { path, budget: context.budget });
     }
   }
   const relations: Record<string, boolean> = {};
   for (const [name] of relationTable) {
     const value = ownValue(object, name);
-    relations[name] = value !== undefined && requireBoolean(value, joinPath(place.path, name));
+    relations[name] = value !== undefined && requireBoolean(value, joinPath(context.path, name));
   }
   // Both loops above use the tables from which the types are derived.
   return { filters, relations } as unknown as Item<A>;
 }
 
-function parseFilter(value: unknown, row: FilterRow, { path, budget }: Place): unknown {
+function parseFilter(value: unknown, row: FilterRow, { path, budget }: ItemContext): unknown {
   if (row.value === 'boolean') return requireBoolean(value, path);
   const isBare = typeof value === 'string';
   const members: unknown = isBare ? [value] : value;

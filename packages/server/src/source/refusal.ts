@@ -32,7 +32,7 @@ export interface Refusal {
   readonly retryAfterMs?: number;
 }
 
-export type Answer<Value> = { readonly kind: 'ok'; readonly value: Value } | Refusal;
+export type SourceResult<Value> = { readonly kind: 'ok'; readonly value: Value } | Refusal;
 
 export function refusal(reason: RefusalReason, cause: string): Refusal {
   return { kind: 'refused', reason, cause };

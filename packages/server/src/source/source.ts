@@ -4,7 +4,7 @@
  */
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
-import type { Answer, Refusal } from './refusal.ts';
+import type { Refusal, SourceResult } from './refusal.ts';
 
 export type Commitment = 'confirmed' | 'finalized';
 
@@ -40,24 +40,28 @@ export interface Source {
   readonly isRateLimited: boolean;
   /** Absent if the source has no notifications; it is polled then. */
   readonly notices?: SlotNotices;
-  identity(signal: AbortSignal): Promise<Answer<SourceIdentity>>;
+  identity(signal: AbortSignal): Promise<SourceResult<SourceIdentity>>;
   /** Returns the newest slot of a commitment. */
-  slot(commitment: Commitment, signal: AbortSignal): Promise<Answer<Slot>>;
-  firstAvailable(signal: AbortSignal): Promise<Answer<Slot>>;
+  slot(commitment: Commitment, signal: AbortSignal): Promise<SourceResult<Slot>>;
+  firstAvailable(signal: AbortSignal): Promise<SourceResult<Slot>>;
   /** Returns the slots with a block, ascending. A source silently omits blocks that it no longer has. */
   listSlots(
     range: { readonly first: number; readonly last: number },
     commitment: Commitment,
     signal: AbortSignal,
-  ): Promise<Answer<Slot[]>>;
+  ): Promise<SourceResult<Slot[]>>;
   /** Returns the header of a block without its records. */
-  header(slot: Slot, commitment: Commitment, signal: AbortSignal): Promise<Answer<BlockHeader>>;
+  header(
+    slot: Slot,
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<SourceResult<BlockHeader>>;
   /** Returns the bytes of a whole block. */
   block(
     slot: Slot,
     commitment: Commitment,
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
-  ): Promise<Answer<Uint8Array>>;
+  ): Promise<SourceResult<Uint8Array>>;
   /** Returns the memory of a block's bytes to the source, which reuses it for other blocks. */
   giveBack(bytes: Uint8Array): void;
   /** Streams whole blocks from a position. Absent if the source can only be polled. */

@@ -4,8 +4,8 @@ import type { EvaluatedBlocks } from './block-evaluator.ts';
 /** The accounted size of a piece in addition to its lines. */
 const pieceBytes = 1024;
 
-/** The number of places for remembered requests; a power of two. A request overwrites the one whose hash has the same low bits. */
-const askedCountMax = 1 << 16;
+/** The number of entries for remembered requests; a power of two. A request overwrites the one whose hash has the same low bits. */
+const requestedCountMax = 1 << 16;
 
 /**
  * The answers of queries over whole sealed segments, shared by all datasets. A sealed segment never changes, so an answer stays valid until
@@ -14,7 +14,7 @@ const askedCountMax = 1 << 16;
 export class AnswerCache {
   readonly #answers: LRUCache<string, readonly EvaluatedBlocks[]>;
   /** Hashes of requested keys. Different keys with the same hash only cause an answer to be kept early. */
-  readonly #asked = new Int32Array(askedCountMax);
+  readonly #requested = new Int32Array(requestedCountMax);
   #hitCount = 0;
   #missCount = 0;
 
@@ -47,10 +47,10 @@ export class AnswerCache {
   recordMiss(key: string): boolean {
     this.#missCount++;
     const hash = hashOf(key);
-    const place = hash & (askedCountMax - 1);
-    const wasAsked = this.#asked[place] === hash;
-    this.#asked[place] = hash;
-    return wasAsked;
+    const index = hash & (requestedCountMax - 1);
+    const wasRequested = this.#requested[index] === hash;
+    this.#requested[index] = hash;
+    return wasRequested;
   }
 
   /** Keeps an answer whose pieces have memory of their own. An answer larger than the cache is not kept. */
@@ -63,7 +63,7 @@ function sizeOf(answer: readonly EvaluatedBlocks[]): number {
   return answer.reduce((sum, { piece }) => sum + pieceBytes + (piece?.byteLength ?? 0), pieceBytes);
 }
 
-/** FNV-1a. Zero marks an unused place, so no key has that hash. */
+/** FNV-1a. Zero marks an unused index, so no key has that hash. */
 function hashOf(key: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);

@@ -72,7 +72,7 @@ export class DatasetSegments {
   }
 
   #openFile(key: string, segment: SealedSegment, remote: RemoteSegment | undefined): void {
-    if (remote !== undefined) this.#open.open(key, remote.place, undefined, remote.fetch);
+    if (remote !== undefined) this.#open.open(key, remote.location, undefined, remote.fetch);
     else this.#open.open(key, { kind: 'file', path: this.#dataset.segmentPath(segment) });
   }
 

@@ -285,7 +285,7 @@ describe('open segments', () => {
   });
 
   test('behavior: segments of an object store are opened where they are cached', () => {
-    const remote = { place: { kind: 'cached' }, fetch: async () => undefined };
+    const remote = { location: { kind: 'cached' }, fetch: async () => undefined };
     const reader = { ...dataset, remoteSegment: () => remote } as unknown as DatasetReader;
     const segments = new DatasetSegments({ dataset: reader, pool });
     const [used] = [segments.useSealed(snapshot.segments.slice(0, 1))];

@@ -150,7 +150,7 @@ test('behavior: a stream at the head takes new blocks and moves its deadline, un
   let over = false;
   const covered = dataset.snapshot().head as BlockRef;
   const selection = parseTestQuery({ fromBlock: 0, includeAllBlocks: true });
-  const place = { selection, finalizedOnly: false, covered, next: 2, isDeflated: false };
+  const position = { selection, finalizedOnly: false, covered, next: 2, isDeflated: false };
   const take = (news: HeadNews) => {
     taken.push(news);
     return answer;
@@ -160,7 +160,7 @@ test('behavior: a stream at the head takes new blocks and moves its deadline, un
       version: dataset.snapshot().version,
       deadlineMs: 1_000,
       signal: new AbortController().signal,
-      atHead: { place, take },
+      atHead: { position, take },
     })
     .then(() => {
       over = true;

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
-import { HeadGroups, type HeadNews, type HeadPlace, type HeadWaiter } from './head-groups.ts';
+import { HeadGroups, type HeadNews, type HeadPosition, type HeadWaiter } from './head-groups.ts';
 import type { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
@@ -20,7 +20,7 @@ export interface WaitOptions {
 }
 
 export interface HeadFollower {
-  readonly place: HeadPlace;
+  readonly position: HeadPosition;
   /** Receives new blocks. Returns until when the stream waits for more, or null if it must continue by itself. */
   take(news: HeadNews): number | null;
 }
@@ -94,14 +94,14 @@ export class Followers {
     if (signal.aborted || this.#isNews(version) || this.#clock.nowMs() >= deadlineMs) {
       return Promise.resolve();
     }
-    const held = this.#placeOf(signal);
+    const held = this.#holderOf(signal);
     assert(held.waiter === null, 'a signal has at most one waiter');
     return new Promise((resolve) => {
       const waiter = new Waiter(options, resolve);
       this.#waiters.add(waiter);
       held.waiter = waiter;
       const leaveGroup =
-        atHead === undefined ? undefined : this.#groups.join(atHead.place, version, waiter);
+        atHead === undefined ? undefined : this.#groups.join(atHead.position, version, waiter);
       if (leaveGroup === undefined) this.#alone.add(waiter);
       waiter.leave = () => {
         this.#waiters.delete(waiter);
@@ -112,13 +112,13 @@ export class Followers {
     });
   }
 
-  #placeOf(signal: AbortSignal): { waiter: Waiter | null } {
+  #holderOf(signal: AbortSignal): { waiter: Waiter | null } {
     const known = this.#bySignal.get(signal);
     if (known !== undefined) return known;
-    const place: { waiter: Waiter | null } = { waiter: null };
-    this.#bySignal.set(signal, place);
-    signal.addEventListener('abort', () => place.waiter?.settle(), { once: true });
-    return place;
+    const position: { waiter: Waiter | null } = { waiter: null };
+    this.#bySignal.set(signal, position);
+    signal.addEventListener('abort', () => position.waiter?.settle(), { once: true });
+    return position;
   }
 
   /** Runs until the signal aborts. Remaining waiters end by their own signals. */

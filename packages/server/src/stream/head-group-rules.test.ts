@@ -5,7 +5,7 @@ import type { BlockRef } from '../ledger/block.ts';
 import { toSlot } from '../ledger/primitives.ts';
 import { batchBytesMax } from './block-collector.ts';
 import type { EvaluatedBlocks } from './block-evaluator.ts';
-import { HeadGroups, type HeadNews, type HeadPlace, type HeadWaiter } from './head-groups.ts';
+import { HeadGroups, type HeadNews, type HeadPosition, type HeadWaiter } from './head-groups.ts';
 import { LinePiece } from './line-piece.ts';
 import type { SharedEvaluations } from './shared-evaluations.ts';
 import { STREAM_LIMITS } from './stream-limits.ts';
@@ -63,15 +63,15 @@ class TestWaiter implements HeadWaiter {
   }
 }
 
-function placeAtHead(changes: Partial<HeadPlace> = {}): HeadPlace {
+function positionAtHead(changes: Partial<HeadPosition> = {}): HeadPosition {
   const covered = dataset.snapshot().head as BlockRef;
   const next = covered.number + 1;
   return { selection, finalizedOnly: false, covered, next, isDeflated: false, ...changes };
 }
 
-function join(changes: Partial<HeadPlace> = {}) {
+function join(changes: Partial<HeadPosition> = {}) {
   const waiter = new TestWaiter();
-  const leave = groups.join(placeAtHead(changes), dataset.snapshot().version, waiter);
+  const leave = groups.join(positionAtHead(changes), dataset.snapshot().version, waiter);
   return { waiter, leave };
 }
 

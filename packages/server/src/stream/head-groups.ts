@@ -15,7 +15,7 @@ import type { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
 /** The position of a stream that waits at the head. */
-export interface HeadPlace {
+export interface HeadPosition {
   readonly selection: Selection;
   readonly finalizedOnly: boolean;
   /** The last covered block, and the next slot. */
@@ -43,7 +43,7 @@ export interface HeadWaiter {
 interface HeadGroup {
   /** By query and kind of stream. */
   readonly key: number;
-  place: HeadPlace;
+  position: HeadPosition;
   waiters: Set<HeadWaiter>;
   version: number;
   isDeflated: boolean;
@@ -70,18 +70,18 @@ export class HeadGroups {
   }
 
   /** Adds a waiter that has seen this version to the group at its position. Returns undefined if the group is elsewhere. */
-  join(place: HeadPlace, version: number, waiter: HeadWaiter): (() => void) | undefined {
-    const key = this.#shared.idOf(place.selection) * 2 + (place.finalizedOnly ? 1 : 0);
+  join(position: HeadPosition, version: number, waiter: HeadWaiter): (() => void) | undefined {
+    const key = this.#shared.idOf(position.selection) * 2 + (position.finalizedOnly ? 1 : 0);
     let group = this.#groups.get(key);
     if (group === undefined) {
       const empty = { waiters: new Set<HeadWaiter>(), isDeflated: false, isAdvancing: false };
-      group = { key, place, version, ...empty };
+      group = { key, position, version, ...empty };
       this.#groups.set(key, group);
     }
-    const { covered, next } = group.place;
-    if (covered.hash !== place.covered.hash || next !== place.next) return undefined;
+    const { covered, next } = group.position;
+    if (covered.hash !== position.covered.hash || next !== position.next) return undefined;
     group.waiters.add(waiter);
-    group.isDeflated ||= place.isDeflated;
+    group.isDeflated ||= position.isDeflated;
     const { waiters } = group;
     return () => {
       waiters.delete(waiter);
@@ -119,8 +119,12 @@ export class HeadGroups {
   /** Streams that took the blocks stay in the group, with those that have reached the same position meanwhile. */
   async #handOut(group: HeadGroup, news: HeadNews): Promise<void> {
     const { waiters } = group;
-    const covered = news.blocks.at(-1)?.lastCovered ?? group.place.covered;
-    group.place = { ...group.place, covered, next: Math.max(group.place.next, news.last + 1) };
+    const covered = news.blocks.at(-1)?.lastCovered ?? group.position.covered;
+    group.position = {
+      ...group.position,
+      covered,
+      next: Math.max(group.position.next, news.last + 1),
+    };
     group.waiters = new Set();
     await this.#inSlices(waiters, (waiter) => {
       if (waiter.take(news)) group.waiters.add(waiter);
@@ -129,8 +133,8 @@ export class HeadGroups {
   }
 
   /** Evaluates the new blocks for a group. Returns null if each stream must continue by itself. */
-  async #readNews({ place, isDeflated }: HeadGroup): Promise<HeadNews | null> {
-    const { selection, finalizedOnly, covered, next } = place;
+  async #readNews({ position, isDeflated }: HeadGroup): Promise<HeadNews | null> {
+    const { selection, finalizedOnly, covered, next } = position;
     const lease = this.#dataset.acquire();
     try {
       const { snapshot } = lease;

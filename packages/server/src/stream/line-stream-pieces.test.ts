@@ -209,7 +209,7 @@ test('behavior: a stream that waits gives its position; a bounded one does not',
   expect(waits[0]).toMatchObject({
     version: dataset.snapshot().version,
     deadlineMs: STREAM_LIMITS.markMs,
-    atHead: { place: { next: 10, isDeflated: true, finalizedOnly: false } },
+    atHead: { position: { next: 10, isDeflated: true, finalizedOnly: false } },
   });
   expect(waits[1]?.deadlineMs).toBe(STREAM_LIMITS.quietMsMax);
   waits = [];

@@ -19,7 +19,7 @@ import { batchBytesMax } from './block-collector.ts';
 import type { BlockEvaluator, EvaluatedBlocks } from './block-evaluator.ts';
 import { type StreamRange, tipOf } from './decide-start.ts';
 import type { Followers } from './followers.ts';
-import type { HeadNews, HeadPlace } from './head-groups.ts';
+import type { HeadNews, HeadPosition } from './head-groups.ts';
 import { LinePiece } from './line-piece.ts';
 import type { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
@@ -265,10 +265,10 @@ export class LineStream {
     const { clock, dataset, followers, limits } = this.#dependencies;
     const { signal } = this.#options;
     this.#followSinceMs ??= clock.nowMs();
-    const place = this.#place();
+    const position = this.#headPosition();
     const wait = { version, deadlineMs: this.#deadlineMs(), signal };
     const take = (news: HeadNews) => this.#take(news);
-    await followers.wait(place === undefined ? wait : { ...wait, atHead: { place, take } });
+    await followers.wait(position === undefined ? wait : { ...wait, atHead: { position, take } });
     if (signal.aborted) return this.#finish('closing');
     this.#markIfDue();
     this.#endIfFollowedTooLong();
@@ -302,7 +302,7 @@ export class LineStream {
   }
 
   /** The position for a group of streams with the same next blocks; none for a bounded range. */
-  #place(): HeadPlace | undefined {
+  #headPosition(): HeadPosition | undefined {
     const { selection, range, isDeflated } = this.#options;
     const { finalizedOnly, toBlock } = range;
     const covered = this.#covered?.lastCovered;

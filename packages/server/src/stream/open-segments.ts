@@ -1,5 +1,5 @@
 import { assert } from '@sluice/base/assert';
-import type { SegmentPlace } from '../engine/threads/engine-messages.ts';
+import type { SegmentLocation } from '../engine/threads/engine-messages.ts';
 import type { EnginePool, FetchRanges } from '../engine/threads/engine-pool.ts';
 
 interface OpenSegment {
@@ -28,9 +28,9 @@ export class OpenSegments {
   }
 
   /** Opens a segment that is not open. `onClosed` is called when no thread reads it any more. */
-  open(key: string, place: SegmentPlace, onClosed?: () => void, fetch?: FetchRanges): void {
-    this.#pool.open(key, place, onClosed, fetch);
-    const bytes = place.kind === 'memory' ? place.bytes.buffer.byteLength : 0;
+  open(key: string, location: SegmentLocation, onClosed?: () => void, fetch?: FetchRanges): void {
+    this.#pool.open(key, location, onClosed, fetch);
+    const bytes = location.kind === 'memory' ? location.bytes.buffer.byteLength : 0;
     this.#open.set(key, { bytes, users: 0 });
     this.#bytes += bytes;
   }

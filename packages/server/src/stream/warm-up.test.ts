@@ -1,7 +1,7 @@
 import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
 import { emptySnapshot, type SealedSegment } from '../chain/chain-snapshot.ts';
-import type { CachedPlace } from '../object-store/cached-range-file.ts';
+import type { CachedLocation } from '../object-store/cached-range-file.ts';
 import type { OpenStreamOptions } from './open-stream.ts';
 import { ManualClock } from './testing/manual-clock.ts';
 import { type WarmUpDataset, type WarmUpDependencies, warmUp } from './warm-up.ts';
@@ -42,7 +42,7 @@ function makePool(parts: Partial<Pool> = {}): Pool {
   };
 }
 
-const place = { kind: 'cached' } as CachedPlace;
+const location = { kind: 'cached' } as CachedLocation;
 const { signal } = new AbortController();
 const pool = makePool();
 /** How often the newest segment is opened before whole segments are read. */
@@ -65,10 +65,10 @@ test('behavior: the newest segment is opened often, by all threads in turn, and 
   const [open, ranges, turns, paths] = [new Set<string>(), new Set(), new Map(), new Set()];
   let openCount = 0;
   const watched = makePool({
-    open: (key, place) => {
+    open: (key, location) => {
       open.add(key);
       openCount++;
-      paths.add(place.kind === 'file' ? place.path : undefined);
+      paths.add(location.kind === 'file' ? location.path : undefined);
     },
     close: (key) => open.delete(key),
     run: async function* ({ keys, range, turn = 0, unit, partCount }) {
@@ -192,7 +192,7 @@ test('behavior: segments in an object store are not read', async () => {
   const dataset = makeDataset(3, () => expect.unreachable());
   const reader = {
     ...dataset.reader,
-    remoteSegment: () => ({ place, fetch: async () => undefined }),
+    remoteSegment: () => ({ location, fetch: async () => undefined }),
   };
   await warmUp([{ ...dataset, reader }], { clock: new ManualClock(), signal, pool });
 });

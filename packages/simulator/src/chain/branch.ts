@@ -16,17 +16,17 @@ export interface Branch {
   nextBlock(slot: number): number;
 }
 
-export interface BlockPlace {
+export interface BlockPosition {
   readonly slot: number;
   readonly branch: number;
 }
 
-export type NewPlace = BlockPlace & { readonly height: number };
+export type NewPosition = BlockPosition & { readonly height: number };
 
 /** The methods of the final chain that a branch uses. */
 export interface Trunk extends Branch {
   height(slot: number): number;
-  build(place: NewPlace, parent: BlockPlace, line: Branch): ChainBlock;
+  build(position: NewPosition, parent: BlockPosition, line: Branch): ChainBlock;
 }
 
 export interface BranchShape {

@@ -47,7 +47,7 @@ export class ChainCell {
     this.first = index * cellSlots;
     this.#skippedBefore = skippedBeforeCell(options.skipRate, random, index);
     const skipped = skippedBeforeCell(options.skipRate, random, index + 1) - this.#skippedBefore;
-    [this.#runStarts, this.#skippedThrough] = placeRuns(random.fork('runs', index), skipped);
+    [this.#runStarts, this.#skippedThrough] = distributeRuns(random.fork('runs', index), skipped);
     this.forks = this.#deriveForks(random.fork('forks', index));
   }
 
@@ -141,7 +141,7 @@ function skippedBeforeCell(skipRate: number, random: Random, index: number): num
   return Math.floor(index * perCell + jitter);
 }
 
-function placeRuns(random: Random, skipped: number): [number[], number[]] {
+function distributeRuns(random: Random, skipped: number): [number[], number[]] {
   const lengths: number[] = [];
   for (let left = skipped; left > 0; left -= elementAt(lengths, -1)) {
     lengths.push(Math.min(left, 1 + random.below(skipRunMax)));

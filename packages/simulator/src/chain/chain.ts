@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/base/base58';
 import { elementAt } from '@sluice/base/element-at';
 import { Random } from '@sluice/base/random';
-import { type BlockPlace, type Branch, type NewPlace, SideBranch, type Trunk } from './branch.ts';
+import {
+  type BlockPosition,
+  type Branch,
+  type NewPosition,
+  SideBranch,
+  type Trunk,
+} from './branch.ts';
 import type { ChainBlock } from './chain-block.ts';
 import { ChainCell, cellSlots, type Fork } from './chain-cell.ts';
 import { type ChainOptions, parseChainOptions } from './chain-options.ts';
@@ -69,8 +75,8 @@ export class SimulatedChain implements Trunk {
   blockAt(slot: number): ChainBlock | undefined {
     if (!this.hasBlock(slot)) return undefined;
     const parentSlot = slot === 0 ? 0 : this.previousBlock(slot - 1);
-    const place = { slot, branch: 0, height: this.height(slot) };
-    return this.build(place, { slot: parentSlot, branch: 0 }, this);
+    const position = { slot, branch: 0, height: this.height(slot) };
+    return this.build(position, { slot: parentSlot, branch: 0 }, this);
   }
 
   hasBlock(slot: number): boolean {
@@ -140,7 +146,7 @@ export class SimulatedChain implements Trunk {
     return hashName([LEDGER_VERSION, this.options.seed, ...name]);
   }
 
-  build({ slot, branch, height }: NewPlace, parent: BlockPlace, line: Branch): ChainBlock {
+  build({ slot, branch, height }: NewPosition, parent: BlockPosition, line: Branch): ChainBlock {
     return {
       slot,
       branch,

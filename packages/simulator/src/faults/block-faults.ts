@@ -4,7 +4,7 @@ import type { RenderedContent } from '../content/render-raw-block.ts';
 import { type Faults, numberOf, textOf } from './faults.ts';
 import { replaceEverywhere } from './json-text.ts';
 
-/** Applies the faults with the place `block`, which change the content of a block. */
+/** Applies the faults with the layer `block`, which change the content of a block. */
 export function applyBlockFaults(
   block: ChainBlock,
   rendered: RenderedContent,

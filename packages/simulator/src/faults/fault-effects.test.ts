@@ -10,7 +10,7 @@ import {
   call,
   getBlock,
   post,
-  type RpcAnswer,
+  type RpcReply,
   startTestNode,
   type WireBlock,
 } from '../testing/start-test-node.ts';
@@ -394,7 +394,7 @@ const effects: Record<FaultKind, () => Promise<void>> = {
 
 async function batchIds(): Promise<unknown[]> {
   const items = [1, 2, 3].map((id) => ({ jsonrpc: '2.0', id, method: 'getHealth' }));
-  return ((await (await post(node, items)).json()) as RpcAnswer[]).map(({ id }) => id);
+  return ((await (await post(node, items)).json()) as RpcReply[]).map(({ id }) => id);
 }
 
 describe('every fault', () => {

@@ -1,7 +1,7 @@
 /**
  * Every fault of a simulated node, as one table for parsing, help, documentation and tests.
  *
- * The place of a fault determines how it can be restricted:
+ * The layer of a fault determines how it can be restricted:
  *   wire    a whole HTTP response; methods and slots are those of any call of the request
  *   call    the response to one call
  *   batch   the order of a batch
@@ -9,7 +9,7 @@
  *   chain   the ledger as the node sees it
  *   socket  the notifications of a WebSocket; methods are the subscribe methods
  */
-export type FaultPlace = 'wire' | 'call' | 'batch' | 'block' | 'chain' | 'socket';
+export type FaultLayer = 'wire' | 'call' | 'batch' | 'block' | 'chain' | 'socket';
 
 /** A parameter without a default is required unless it is optional. */
 export type ParameterSpec = { readonly isOptional?: boolean } & (
@@ -28,15 +28,15 @@ const SCOPE_KEYS = ['fromSlot', 'toSlot', 'methods', 'times', 'probability'] as 
 export type ScopeKey = (typeof SCOPE_KEYS)[number];
 
 export interface FaultSpec {
-  readonly place: FaultPlace;
-  /** The keys that restrict it, if they differ from those of its place. */
+  readonly layer: FaultLayer;
+  /** The keys that restrict it, if they differ from those of its layer. */
   readonly scope?: readonly ScopeKey[];
   readonly text: string;
   readonly parameters: Readonly<Record<string, ParameterSpec>>;
 }
 
-/** The keys that restrict the faults of each place. A state of the chain cannot apply a number of times; a batch has no slot. */
-const scopeByPlace: Readonly<Record<FaultPlace, readonly ScopeKey[]>> = {
+/** The keys that restrict the faults of each layer. A state of the chain cannot apply a number of times; a batch has no slot. */
+const scopeByLayer: Readonly<Record<FaultLayer, readonly ScopeKey[]>> = {
   wire: SCOPE_KEYS,
   call: SCOPE_KEYS,
   batch: ['times', 'probability'],
@@ -59,9 +59,9 @@ export const SCOPE: Readonly<Record<Exclude<ScopeKey, 'methods'>, ParameterSpec>
 const depth = (preset: number): ParameterSpec => integer(1, 1_000, preset);
 const slots = (preset: number): ParameterSpec => integer(1, 1_000_000, preset);
 
-function at(place: FaultPlace) {
+function at(layer: FaultLayer) {
   return (text: string, parameters: FaultSpec['parameters'] = {}): FaultSpec => {
-    return { place, text, parameters };
+    return { layer, text, parameters };
   };
 }
 const [wire, call, batch, block] = [at('wire'), at('call'), at('batch'), at('block')];
@@ -155,5 +155,5 @@ export type FaultKind = keyof typeof FAULT_KINDS;
 
 export function scopeOf(kind: FaultKind): readonly ScopeKey[] {
   const spec: FaultSpec = FAULT_KINDS[kind];
-  return spec.scope ?? scopeByPlace[spec.place];
+  return spec.scope ?? scopeByLayer[spec.layer];
 }

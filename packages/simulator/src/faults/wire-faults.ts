@@ -4,7 +4,7 @@ import { type RpcRequest, slotOfCall } from '../node/rpc-request.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import { type Fault, type FaultSubject, type Faults, numberOf } from './faults.ts';
 
-/** The faults with the place `wire` that affect one request. Each counts once per request, regardless of its number of calls. */
+/** The faults with the layer `wire` that affect one request. Each counts once per request, regardless of its number of calls. */
 export class WireFaults {
   readonly #faults: Faults;
   readonly #subjects: readonly FaultSubject[];

@@ -17,7 +17,7 @@ export interface ControlDependencies {
   readonly slotMs: number;
 }
 
-interface Answer {
+interface ControlReply {
   readonly status: number;
   readonly body: unknown;
 }
@@ -34,7 +34,7 @@ export function createControlServer(dependencies: ControlDependencies): Server {
 async function answer(
   request: IncomingMessage,
   dependencies: ControlDependencies,
-): Promise<Answer> {
+): Promise<ControlReply> {
   const url = new URL(request.url ?? '/', 'http://control');
   const [, topic = '', id] = url.pathname.split('/');
   switch (`${request.method} /${topic}`) {
@@ -129,14 +129,14 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   throw new CodedError('simulator-fault-invalid', detail);
 }
 
-function refusal(error: unknown): Answer {
+function refusal(error: unknown): ControlReply {
   if (!isCodedError(error)) return { status: 500, body: { error: { code: 'bug' } } };
   const { code, message, detail } = error;
   const status = code === 'simulator-fault-unknown' ? 404 : 400;
   return { status, body: { error: { code, message, ...detail } } };
 }
 
-function send(response: ServerResponse, { status, body }: Answer): void {
+function send(response: ServerResponse, { status, body }: ControlReply): void {
   response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
   response.end(`${JSON.stringify(body)}\n`);
 }

@@ -9,7 +9,7 @@ import {
   call,
   getBlock,
   post,
-  type RpcAnswer,
+  type RpcReply,
   startTestNode,
   type WireBlock,
 } from '../testing/start-test-node.ts';
@@ -240,7 +240,7 @@ describe('batches', () => {
       'garbage',
       item(3, 'getHealth'),
     ]);
-    const answers = (await response.json()) as RpcAnswer[];
+    const answers = (await response.json()) as RpcReply[];
     expect(answers.map((at) => at.id)).toEqual(['a', 2, null, null, 3]);
     expect(answers.map((at) => at.error?.code)).toEqual([
       undefined,

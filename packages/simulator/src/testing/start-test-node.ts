@@ -17,7 +17,7 @@ export function startTestNode(
   return startNode(options.node ?? {}, { ledger: createTestLedger(options) });
 }
 
-export interface RpcAnswer {
+export interface RpcReply {
   readonly result?: unknown;
   readonly error?: { code: number; message: string; data?: unknown };
   readonly id: unknown;
@@ -39,9 +39,9 @@ export async function call(
   node: SimulatedNode,
   method: string,
   ...params: unknown[]
-): Promise<RpcAnswer> {
+): Promise<RpcReply> {
   const response = await post(node, { jsonrpc: '2.0', id: 1, method, params });
-  return (await response.json()) as RpcAnswer;
+  return (await response.json()) as RpcReply;
 }
 
 export const blockConfig = {

@@ -103,7 +103,7 @@ class SchemaReader {
   }
 
   #readLeaf(schema: SchemaNode, value: unknown, path: string): unknown {
-    const { template } = this.#tree.places.get(path) ?? {};
+    const { template } = this.#tree.origins.get(path) ?? {};
     const candidate =
       template === undefined ? toChoice(schema, value) : fromVariable(schema, value);
     if (!fitsSchema(schema, candidate)) {
@@ -128,8 +128,8 @@ class SchemaReader {
   /** Values from environment variables are never shown. */
   #refuseValue(expected: string, found: unknown, path: string, isSecret = false): undefined {
     const isHidden =
-      (isSecret && found !== null) || this.#tree.places.get(path)?.template !== undefined;
-    const shown = isHidden ? {} : { found: describeFound(found) };
+      (isSecret && found !== null) || this.#tree.origins.get(path)?.template !== undefined;
+    const shown = isHidden ? {} : { found: describeValue(found) };
     const detail = { ...this.#lineOf(path), ...shown, expected };
     return this.#refuse('config-value-invalid', { ...keyOf(path), ...detail });
   }
@@ -139,8 +139,8 @@ class SchemaReader {
   }
 
   #lineOf(path: string): { line?: number } {
-    const place = this.#tree.places.get(path);
-    return place === undefined ? {} : { line: place.line };
+    const origin = this.#tree.origins.get(path);
+    return origin === undefined ? {} : { line: origin.line };
   }
 }
 
@@ -180,7 +180,7 @@ export function describeExpected(schema: SchemaNode): string {
 const foundLengthMax = 64;
 
 /** Hides addresses, which may contain a secret also where they are not expected. */
-function describeFound(value: unknown): string {
+function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (isObject(value)) return 'keys and values';
   if (value === null) return 'nothing';

@@ -81,8 +81,8 @@ class ConfigChecker {
     const { listen, limits } = this.#config;
     if (isOpenUndecided(listen)) {
       const key = 'listen.host';
-      const place = this.#tree.places.get(key);
-      const line = place === undefined ? {} : { line: place.line };
+      const origin = this.#tree.origins.get(key);
+      const line = origin === undefined ? {} : { line: origin.line };
       this.faults.push(new CodedError('auth-undecided', { key, ...line, host: listen.host }));
     }
     if (listen.keys !== undefined) return;
@@ -97,7 +97,7 @@ class ConfigChecker {
       const origin = readOrigin(text);
       if (origin === text) continue;
       const path = pathBelow('listen.corsOrigins', i);
-      const isShown = this.#tree.places.get(path)?.template === undefined;
+      const isShown = this.#tree.origins.get(path)?.template === undefined;
       const form = origin !== undefined && isShown ? `, here ${origin}` : '';
       this.#refuse(path, `${ORIGIN_EXPECTED}, as browsers send it${form}`);
     }
@@ -152,7 +152,7 @@ class ConfigChecker {
     if ((store?.accessKeyId === undefined) !== (store?.secretAccessKey === undefined)) {
       this.#refuse('store', 'both accessKeyId and secretAccessKey, or neither');
     }
-    if (feed !== undefined && serveUnlisted && this.#tree.places.has('serveUnlisted')) {
+    if (feed !== undefined && serveUnlisted && this.#tree.origins.has('serveUnlisted')) {
       this.#refuse('serveUnlisted', 'false with a feed: only listed datasets are shared');
     }
   }
@@ -200,17 +200,17 @@ class ConfigChecker {
   #refuseUseless(path: string, keys: readonly string[], needs: string): void {
     for (const key of keys) {
       const whole = path === '' ? key : `${path}.${key}`;
-      const place = this.#tree.places.get(whole);
-      if (place === undefined) continue;
-      const detail = { key: whole, line: place.line, needs };
+      const origin = this.#tree.origins.get(whole);
+      if (origin === undefined) continue;
+      const detail = { key: whole, line: origin.line, needs };
       this.faults.push(new CodedError('config-key-useless', detail));
     }
   }
 
   /** The error does not repeat the value, which may be a secret. */
   #refuse(key: string, expected: string): void {
-    const place = this.#tree.places.get(key);
-    const line = place === undefined ? {} : { line: place.line };
+    const origin = this.#tree.origins.get(key);
+    const line = origin === undefined ? {} : { line: origin.line };
     this.faults.push(new CodedError('config-value-invalid', { key, ...line, expected }));
   }
 }

@@ -4,12 +4,12 @@ import type { CodedError } from '@sluice/base/errors';
 export interface ConfigTree {
   readonly value: unknown;
   /** The positions by path, such as `datasets[0].sources[1].url`. Empty without a file. */
-  readonly places: ReadonlyMap<string, ConfigPlace>;
+  readonly origins: ReadonlyMap<string, ConfigOrigin>;
   /** Unset variables and missing anchors, with the `key` that refers to them. The value of the key has no meaning. */
   readonly unset: readonly CodedError[];
 }
 
-export interface ConfigPlace {
+export interface ConfigOrigin {
   readonly line: number;
   /** The original text of a value with variables. It may be shown, unlike the values of the variables. */
   readonly template?: string;

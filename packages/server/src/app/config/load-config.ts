@@ -5,7 +5,7 @@ import { readSmallFile } from '../../storage/read-small-file.ts';
 import { applySchema } from './apply-schema.ts';
 import { checkConfig } from './check-config.ts';
 import { type Config, configSchema } from './config-schema.ts';
-import type { ConfigPlace, ConfigTree } from './config-tree.ts';
+import type { ConfigOrigin, ConfigTree } from './config-tree.ts';
 import { type Environment, readYaml } from './read-yaml.ts';
 
 export interface ConfigChoice {
@@ -58,7 +58,7 @@ export function examineConfig(
 
 /** Ten times the size of a file with a thousand datasets. */
 const configBytesMax = 1 << 20;
-const emptyTree: ConfigTree = { value: {}, places: new Map(), unset: [] };
+const emptyTree: ConfigTree = { value: {}, origins: new Map(), unset: [] };
 
 function readConfigFile(file: string, environment: Environment): ConfigTree {
   const unreadable = (cause: unknown) => {
@@ -90,27 +90,27 @@ function byLine(a: CodedError, b: CodedError): number {
 
 /** Returns the tree with the overrides applied; `null` removes a value. Overridden values have no position in the file. */
 function override(tree: ConfigTree, overrides: Readonly<Record<string, unknown>>): ConfigTree {
-  const places = new Map(tree.places);
-  return { ...tree, value: merge(tree.value, overrides, { places, path: '' }), places };
+  const origins = new Map(tree.origins);
+  return { ...tree, value: merge(tree.value, overrides, { origins, path: '' }), origins };
 }
 
 interface MergeInto {
-  readonly places: Map<string, ConfigPlace>;
+  readonly origins: Map<string, ConfigOrigin>;
   readonly path: string;
 }
 
-function merge(below: unknown, above: unknown, { places, path }: MergeInto): unknown {
+function merge(below: unknown, above: unknown, { origins, path }: MergeInto): unknown {
   if (above === undefined) return below;
   if (!isObject(above) || (!isObject(below) && below !== undefined && below !== null)) {
     // A section of the wrong type, such as a list, is kept, so that it is reported.
     if (isObject(above)) return below;
-    places.delete(path);
+    origins.delete(path);
     return above ?? undefined;
   }
   const merged: Record<string, unknown> = isObject(below) ? { ...below } : {};
   for (const [key, value] of Object.entries(above)) {
     const keyPath = path === '' ? key : `${path}.${key}`;
-    merged[key] = merge(merged[key], value, { places, path: keyPath });
+    merged[key] = merge(merged[key], value, { origins, path: keyPath });
   }
   return merged;
 }

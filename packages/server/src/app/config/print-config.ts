@@ -3,7 +3,7 @@ import { memberOf } from '@sluice/protocol/unknown-value';
 import { stringify } from 'yaml';
 import { adminPort } from './admin-port.ts';
 import { type Config, configSchema, type DatasetConfig, MADE_AS } from './config-schema.ts';
-import { type ConfigPlace, pathBelow } from './config-tree.ts';
+import { type ConfigOrigin, pathBelow } from './config-tree.ts';
 import { datasetFolder } from './dataset-folder.ts';
 import type { LoadedConfig } from './load-config.ts';
 import type { SchemaNode } from './schema-node.ts';
@@ -12,7 +12,7 @@ const hidden = '***';
 
 /** Returns YAML that is a valid configuration, except for hidden values. */
 export function printConfig({ config, tree }: LoadedConfig): string {
-  const where = { path: '', places: tree.places };
+  const where = { path: '', origins: tree.origins };
   return stringify(show(configSchema as SchemaNode, inForce(config), where), { lineWidth: 0 });
 }
 
@@ -48,16 +48,17 @@ function creationKeys({
 
 interface Where {
   readonly path: string;
-  readonly places: ReadonlyMap<string, ConfigPlace>;
+  readonly origins: ReadonlyMap<string, ConfigOrigin>;
 }
 
-function show(schema: SchemaNode, value: unknown, { path, places }: Where): unknown {
-  const below = (step: string | number) => ({ path: pathBelow(path, step), places });
+function show(schema: SchemaNode, value: unknown, { path, origins }: Where): unknown {
+  const below = (step: string | number) => ({ path: pathBelow(path, step), origins });
   if (Array.isArray(value)) {
     const item = schema.items ?? {};
     return value.map((one, i) => show(item, one, below(i)));
   }
-  if (typeof value !== 'object' || value === null) return showLeaf(schema, value, { path, places });
+  if (typeof value !== 'object' || value === null)
+    return showLeaf(schema, value, { path, origins });
   const kind = memberOf(value, 'kind');
   const one =
     schema.anyOf?.find(({ properties }) => properties?.['kind']?.const === kind) ?? schema;
@@ -71,8 +72,8 @@ function show(schema: SchemaNode, value: unknown, { path, places }: Where): unkn
 }
 
 /** A value with a variable is shown as in the file: with the name of the variable and not its value. */
-function showLeaf({ secret }: SchemaNode, value: unknown, { path, places }: Where): unknown {
-  const template = places.get(path)?.template;
+function showLeaf({ secret }: SchemaNode, value: unknown, { path, origins }: Where): unknown {
+  const template = origins.get(path)?.template;
   const text = template ?? value;
   if (secret === undefined || typeof text !== 'string') return text;
   if (secret === 'url') return hideUrl(text);

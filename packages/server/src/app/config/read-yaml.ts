@@ -11,7 +11,7 @@ import {
   parseDocument,
   type Document as YamlDocument,
 } from 'yaml';
-import { type ConfigPlace, type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
+import { type ConfigOrigin, type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,7 +39,7 @@ class YamlReader {
   readonly #document: YamlDocument;
   readonly #lines: LineCounter;
   readonly #environment: Environment;
-  readonly #places = new Map<string, ConfigPlace>();
+  readonly #origins = new Map<string, ConfigOrigin>();
   readonly #unset: CodedError[] = [];
 
   constructor(document: YamlDocument, lines: LineCounter, environment: Environment) {
@@ -52,7 +52,7 @@ class YamlReader {
     const { contents } = this.#document;
     const value = contents === null ? {} : this.#value(contents, '', 0);
     // A file with only comments, or with only `null`, is read as an empty object.
-    return { value: value ?? {}, places: this.#places, unset: this.#unset };
+    return { value: value ?? {}, origins: this.#origins, unset: this.#unset };
   }
 
   #value(node: unknown, path: string, depth: number): unknown {
@@ -93,15 +93,15 @@ class YamlReader {
     const path = pathBelow(into.path, name);
     into.object[name] = this.#value(value, path, into.depth + 1);
     // The line is that of the key, if key and value are on different lines.
-    this.#places.set(path, { ...this.#places.get(path), line });
+    this.#origins.set(path, { ...this.#origins.get(path), line });
   }
 
   #note(node: unknown, path: string): number {
     const line = this.#lineOf(node);
-    if (this.#places.size >= valueCountMax) {
+    if (this.#origins.size >= valueCountMax) {
       throw invalid({ key: path, line, expected: `at most ${valueCountMax} values` });
     }
-    if (!this.#places.has(path)) this.#places.set(path, { line });
+    if (!this.#origins.has(path)) this.#origins.set(path, { line });
     return line;
   }
 
@@ -112,7 +112,7 @@ class YamlReader {
 
   #substitute(text: string, path: string, line: number): string {
     if (!text.includes('${')) return text;
-    this.#places.set(path, { line, template: text });
+    this.#origins.set(path, { line, template: text });
     return text.replace(/\$?\$\{([^}]*)(\}?)/g, (found, variable: string, end: string) => {
       if (found.startsWith('$$')) return found.slice(1);
       if (end === '' || !/^[A-Za-z_]\w*$/.test(variable)) {

@@ -43,7 +43,7 @@ export const storeSchema = Type.Object(
       Type.String({
         minLength: 1,
         secret: 'value',
-        description: 'its secret, from the same place; preferably a variable',
+        description: 'its secret, from the same origin; preferably a variable',
       }),
     ),
     cacheBytesMax: Type.Integer({

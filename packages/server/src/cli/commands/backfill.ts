@@ -9,8 +9,8 @@ import { formatCount } from '../format-table.ts';
 import { datasetNameOption, slotOption } from '../parse-option.ts';
 import { Progress } from '../progress.ts';
 import {
-  askedSources,
   checkAddresses,
+  chosenSources,
   portalOption,
   type SourceChoice,
 } from '../source-options.ts';
@@ -38,7 +38,7 @@ export function buildBackfillCommand(context: CommandContext): Command {
     .addHelpText('after', examples)
     .action((options: BackfillCommandOptions) => {
       checkAddresses(command, options);
-      const sources = askedSources(options);
+      const sources = chosenSources(options);
       if (sources.length === 0) command.error('error: --rpc URL or --portal URL is needed');
       return runBackfill(options, sources, context);
     });

@@ -73,11 +73,11 @@ async function runImport(
 /** Reports options that have no effect, because the options of an existing dataset cannot be changed. */
 function describeDifference(
   { name, votes, allowMissing }: DatasetDescription,
-  asked: { votes: string; metaOptional: boolean; allowMissing: readonly string[] },
+  requested: { votes: string; metaOptional: boolean; allowMissing: readonly string[] },
 ): string {
-  const wanted = [...asked.allowMissing, ...(asked.metaOptional ? ['meta'] : [])];
+  const wanted = [...requested.allowMissing, ...(requested.metaOptional ? ['meta'] : [])];
   const kinds: readonly string[] = allowMissing;
-  const isSame = votes === asked.votes && wanted.every((kind) => kinds.includes(kind));
+  const isSame = votes === requested.votes && wanted.every((kind) => kinds.includes(kind));
   if (isSame) return '';
   const kept = `votes ${votes}, allow-missing ${kinds.join(',') || 'none'}`;
   return `${name} exists and keeps the options it was created with: ${kept}.\n`;

@@ -79,10 +79,10 @@ async function pack(
 
 /** Rejects an output path that is one of the input files, which the segment would replace. */
 async function checkNotInput(out: string, paths: readonly string[]): Promise<void> {
-  const place = await realpath(out).catch(() => undefined);
-  if (place === undefined) return;
+  const target = await realpath(out).catch(() => undefined);
+  if (target === undefined) return;
   for (const path of paths) {
-    if ((await realpath(path).catch(() => undefined)) === place)
+    if ((await realpath(path).catch(() => undefined)) === target)
       throw new CodedError('cli-file-is-input', { path: out });
   }
 }
@@ -168,6 +168,6 @@ function describe(summary: PackSummary, path: string): string {
   const whole = `${path}: ${counts.join(', ')}\n`;
   if (stoppedAt === undefined) return whole;
   const line = stoppedAt.line === undefined ? '' : `, line ${stoppedAt.line}`;
-  const place = `${stoppedAt.path}${line}, slot ${stoppedAt.slot}`;
-  return `${whole}The segment is full. The first block that is not in it: ${place}. Pack the remaining blocks into another segment.\n`;
+  const firstLeft = `${stoppedAt.path}${line}, slot ${stoppedAt.slot}`;
+  return `${whole}The segment is full. The first block that is not in it: ${firstLeft}. Pack the remaining blocks into another segment.\n`;
 }

@@ -71,16 +71,16 @@ async function query(
   const { first, last } = await resolveRange(options, draft, client);
   const { fromBlock: _from, toBlock: _to, ...selection } = draft;
   const range = { fromBlock: first, ...(last === undefined ? {} : { toBlock: last }) };
-  const asked = { ...range, ...selection };
+  const request = { ...range, ...selection };
   if (options.printCurl === true || options.printTs === true) {
-    return void context.out.write(renderAsked(asked, options, target));
+    return void context.out.write(describeRequest(request, options, target));
   }
   if (last !== undefined && last < first) {
     return void context.err.write(`there is no block at or after slot ${first} yet\n`);
   }
   const signal = stopSignal();
   const run = {
-    query: asked,
+    query: request,
     finalized: finalized === true,
     cursor: undefined,
     limit: options.limit,
@@ -89,7 +89,7 @@ async function query(
   };
   const dependencies = { target, signal, err: context.err };
   if (count === true) return countRecords(run, dependencies, context);
-  const writer = chooseWriter({ query: asked, rows }, options, context.out);
+  const writer = chooseWriter({ query: request, rows }, options, context.out);
   if (path !== undefined)
     return writeFile({ ...run, options, path, writer }, dependencies, context.out);
   const sink = createStreamSink(context.out, writer);
@@ -104,10 +104,10 @@ async function query(
   }
 }
 
-function renderAsked(asked: QueryBody, options: QueryOptions, target: Target): string {
+function describeRequest(query: QueryBody, options: QueryOptions, target: Target): string {
   const request = {
     url: target.folder === undefined ? target.url : `${urlDefault}/datasets/${target.name}`,
-    query: asked,
+    query,
     finalized: options.finalized === true,
     hasKey: target.folder === undefined && target.key !== undefined,
   };
@@ -158,10 +158,10 @@ async function writeFile(
   const { force = false, kind } = options;
   const output = chooseOutput(options, out);
   if (output !== 'jsonl' && output !== 'csv') throw new CodedError('cli-out-format', { output });
-  const { fromBlock: _from, toBlock: _to, ...asked } = run.query;
+  const { fromBlock: _from, toBlock: _to, ...selection } = run.query;
   const file = await OutFile.open({
     path,
-    asked: JSON.stringify({ ...asked, output, kind, finalized: run.finalized }),
+    request: JSON.stringify({ ...selection, output, kind, finalized: run.finalized }),
     force,
     heading: writer.begin(),
   });

@@ -19,7 +19,7 @@ async function checkStore(config: StoreConfig): Promise<Finding> {
   const area = 'store';
   const { openStore } = await import('../../app/remote/open-store.ts');
   const { probeStore } = await import('../../object-store/probe-store.ts');
-  const place = `bucket ${config.bucket}${config.prefix === '' ? '' : `/${config.prefix}`}`;
+  const bucket = `bucket ${config.bucket}${config.prefix === '' ? '' : `/${config.prefix}`}`;
   try {
     const dependencies = { clock: systemClock, environment: process.env, random: () => 1 };
     const store = openStore(config, dependencies);
@@ -28,13 +28,13 @@ async function checkStore(config: StoreConfig): Promise<Finding> {
     } finally {
       await store.close();
     }
-    const text = `${place} can be written, read and listed, and refuses to overwrite`;
+    const text = `${bucket} can be written, read and listed, and refuses to overwrite`;
     return { area, state: 'ok', text };
   } catch (error) {
     if (!isCodedError(error)) throw error;
     const remedy =
       'correct store in the configuration, or the permissions of its key; see docs/scale.md';
-    return { area, state: 'wrong', text: `${place}: ${describeError(error)}`, remedy };
+    return { area, state: 'wrong', text: `${bucket}: ${describeError(error)}`, remedy };
   }
 }
 

@@ -17,15 +17,15 @@ export async function checkSources(
   sources: readonly SourceConfig[],
   unixMs: () => number,
 ): Promise<Finding[]> {
-  const asked = sources.flatMap((source) =>
+  const checked = sources.flatMap((source) =>
     source.kind === 'rpc' || source.kind === 'portal' ? [source] : [],
   );
-  if (asked.length === 0) {
+  if (checked.length === 0) {
     const text = 'no node and no other Sluice is configured, so no source was checked';
     return [{ area, state: 'ok', text }];
   }
   const findings = await Promise.all(
-    asked.map(async (source, index) => {
+    checked.map(async (source, index) => {
       // Sources are numbered, because an address may contain a key.
       const name = source.name ?? `${source.kind}-${index + 1}`;
       return source.kind === 'rpc'
@@ -46,7 +46,7 @@ async function checkNode(
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
       const json = { ...headers, 'content-type': 'application/json' };
       const { response, text } = await send(url, { method: 'POST', headers: json, body });
-      return { response, answer: JSON.parse(text) as RpcAnswer };
+      return { response, answer: JSON.parse(text) as RpcReply };
     };
     const { response, answer } = await call('getSlot', [{ commitment: 'finalized' }]);
     if (typeof answer.result !== 'number') return [refused(name, response, answer)];
@@ -59,7 +59,7 @@ async function checkNode(
   }
 }
 
-interface RpcAnswer {
+interface RpcReply {
   readonly result?: unknown;
   readonly error?: { readonly message?: string };
 }
@@ -107,7 +107,7 @@ function describeLag(
   return { area, state: 'warning', text: `${text}, ${lag} s ago`, remedy };
 }
 
-function refused(name: string, { status }: Response, { error }: RpcAnswer): Finding {
+function refused(name: string, { status }: Response, { error }: RpcReply): Finding {
   const text = `${name} refuses the request: HTTP ${status}${error?.message === undefined ? '' : `, ${error.message}`}`;
   const remedy =
     status === 401 || status === 403

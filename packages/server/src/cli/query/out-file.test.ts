@@ -12,8 +12,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const open = (options: { asked?: string; force?: boolean } = {}) =>
-  OutFile.open({ path, asked: 'q', force: false, heading: 'slot\n', ...options });
+const open = (options: { request?: string; force?: boolean } = {}) =>
+  OutFile.open({ path, request: 'q', force: false, heading: 'slot\n', ...options });
 const text = () => readFileSync(path, 'utf8');
 const cursor = (number: number) => ({ blocks: [{ number, hash: `H${number}` }] });
 const rows = (...slots: number[]) => slots.map((slot) => [slot, `${slot}\n`] as const);
@@ -79,12 +79,12 @@ test('error: cli-file-exists, cli-out-differs and cli-out-damaged, until --force
   await first.append(rows(1));
   await first.note(cursor(1), undefined, 0);
   await first.close();
-  await expect(open({ asked: 'other' })).rejects.toMatchObject({ code: 'cli-out-differs' });
+  await expect(open({ request: 'other' })).rejects.toMatchObject({ code: 'cli-out-differs' });
   truncateSync(path, 2);
   await expect(open()).rejects.toMatchObject({ code: 'cli-out-damaged' });
   rmSync(`${path}.cursor`);
   await expect(open()).rejects.toMatchObject({ code: 'cli-file-exists' });
-  const again = await open({ asked: 'other', force: true });
+  const again = await open({ request: 'other', force: true });
   await again.close();
   expect(text()).toBe('slot\n');
 });

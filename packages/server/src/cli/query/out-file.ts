@@ -31,7 +31,7 @@ interface OutState {
 export interface OutFileOptions {
   readonly path: string;
   /** The query and the format as text. A file can only be continued with the same. */
-  readonly asked: string;
+  readonly request: string;
   readonly force: boolean;
   /** Written at the start of a new file. */
   readonly heading: string;
@@ -58,8 +58,8 @@ export class OutFile {
     this.#marks = [...state.marks];
   }
 
-  static async open({ path, asked, force, heading }: OutFileOptions): Promise<OutFile> {
-    const query = createHash('sha256').update(asked).digest('hex');
+  static async open({ path, request, force, heading }: OutFileOptions): Promise<OutFile> {
+    const query = createHash('sha256').update(request).digest('hex');
     const state = force ? undefined : await readState(path, query);
     if (state === undefined) return OutFile.#create(path, { query, force, heading });
     const file = await attempt(path, () => open(path, 'r+'));
@@ -141,11 +141,11 @@ export class OutFile {
     if (cursor === undefined) return;
     await attempt(this.#path, () => this.#file.datasync());
     const state: OutState = { query: this.#query, cursor, bytes: this.#bytes, marks: this.#marks };
-    const place = cursorPath(this.#path);
-    const temporary = `${place}.${process.pid}.tmp`;
-    await attempt(place, async () => {
+    const cursorFile = cursorPath(this.#path);
+    const temporary = `${cursorFile}.${process.pid}.tmp`;
+    await attempt(cursorFile, async () => {
       await writeFile(temporary, `${JSON.stringify(state)}\n`);
-      await rename(temporary, place);
+      await rename(temporary, cursorFile);
     });
   }
 

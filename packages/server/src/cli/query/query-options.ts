@@ -8,12 +8,12 @@ export const OUTPUTS = ['jsonl', 'pretty', 'table', 'csv'] as const;
 export type Output = (typeof OUTPUTS)[number];
 
 /** A slot, or a time in unix seconds. */
-export type Place = { readonly slot: number } | { readonly seconds: number };
+export type RangeEnd = { readonly slot: number } | { readonly seconds: number };
 
 export interface QueryOptions extends TargetOptions, FilterFlags {
   readonly query?: string;
-  readonly from?: Place;
-  readonly to?: Place;
+  readonly from?: RangeEnd;
+  readonly to?: RangeEnd;
   readonly last?: number;
   readonly fields?: readonly string[];
   readonly finalized?: boolean;
@@ -78,11 +78,13 @@ function addRangeOptions(command: Command): void {
   command
     .addOption(
       new Option('--from <where>', 'first slot, or a date (default: the first block)').argParser(
-        placeOption,
+        rangeEndOption,
       ),
     )
     .addOption(
-      new Option('--to <where>', 'last slot, or a date (default: the head)').argParser(placeOption),
+      new Option('--to <where>', 'last slot, or a date (default: the head)').argParser(
+        rangeEndOption,
+      ),
     )
     .addOption(
       new Option('--last <slots>', 'the last slots up to the head').argParser(
@@ -134,7 +136,7 @@ function listOption(text: string): readonly string[] {
   return text.split(',').map((part) => part.trim());
 }
 
-function placeOption(text: string): Place {
+function rangeEndOption(text: string): RangeEnd {
   if (/^\d+$/.test(text)) return { slot: slotOption(text) };
   if (/^\d{4}-/.test(text)) return { seconds: dateOption(text) };
   throw new InvalidArgumentError('Expected a slot, or a date such as 2026-01-31T12:00:00Z.');

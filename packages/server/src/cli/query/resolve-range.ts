@@ -1,7 +1,7 @@
 import { CodedError } from '@sluice/base/errors';
 import type { Client } from '@sluice/client';
 import type { QueryDraft } from './build-body.ts';
-import type { Place, QueryOptions } from './query-options.ts';
+import type { QueryOptions, RangeEnd } from './query-options.ts';
 
 /** The slots of a query, both inclusive. Without a last slot the query follows the ledger. */
 export interface SlotRange {
@@ -50,14 +50,14 @@ function refuseReversed({ from, to }: QueryOptions, draft: QueryDraft): void {
   });
 }
 
-async function slotAt(place: Place, client: Client, head: number): Promise<number> {
-  if ('slot' in place) return place.slot;
-  return (await client.blockAt(place.seconds)) ?? head + 1;
+async function slotAt(end: RangeEnd, client: Client, head: number): Promise<number> {
+  if ('slot' in end) return end.slot;
+  return (await client.blockAt(end.seconds)) ?? head + 1;
 }
 
 /** Returns the last slot before a time. */
-async function slotBefore(place: Place, client: Client, head: number): Promise<number> {
-  if ('slot' in place) return place.slot;
-  const after = await client.blockAt(place.seconds);
+async function slotBefore(end: RangeEnd, client: Client, head: number): Promise<number> {
+  if ('slot' in end) return end.slot;
+  const after = await client.blockAt(end.seconds);
   return after === null ? head : Math.max(after - 1, 0);
 }

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { elementAt } from '@sluice/base/element-at';
 import {
   locateSignatureIndex,
-  type SignatureIndexPlace,
-} from '../../segment/indexes/signature-index-place.ts';
+  type SignatureIndexRange,
+} from '../../segment/indexes/signature-index-range.ts';
 import { openSegment, type SegmentBytes } from '../../segment/read/open-segment.ts';
 
 /** A complete segment in memory, ready to be stored. */
@@ -14,7 +14,7 @@ export interface BuiltSegment {
   readonly checksum: number;
   /** The hashes of its blocks, in order, as read back from the content. */
   readonly hashes: readonly string[];
-  readonly signatures: SignatureIndexPlace | undefined;
+  readonly signatures: SignatureIndexRange | undefined;
 }
 
 /** The content is kept in parts of this size, because growing a single buffer would need twice the memory. */

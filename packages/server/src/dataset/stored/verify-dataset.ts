@@ -9,7 +9,7 @@ import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
 import { checkLink, type ParentPoint } from '../../chain/link-block.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
-import { locateSignatureIndex } from '../../segment/indexes/signature-index-place.ts';
+import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { verifySegment } from '../../segment/read/verify-segment.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';

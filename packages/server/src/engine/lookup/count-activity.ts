@@ -14,9 +14,9 @@ import type { SegmentIndex } from '../../segment/indexes/segment-index.ts';
 import { PART } from '../../segment/layout/directory.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import type { BlockRange } from '../segment-run.ts';
+import { BlockTransactions } from './block-transactions.ts';
 import { prefixBytesMax } from './prefix-lengths.ts';
 import { readKeyTexts } from './read-key-texts.ts';
-import { TransactionPlaces } from './transaction-places.ts';
 
 export interface ActivityLookup {
   readonly kind: 'activity';
@@ -76,7 +76,7 @@ export function* countActivity(
   { segment, index }: EngineSegment,
 ): Steps<SegmentActivity> {
   const { headers } = segment;
-  const { blockStart, blockEnd, start, end } = new TransactionPlaces(segment).within(range);
+  const { blockStart, blockEnd, start, end } = new BlockTransactions(segment).within(range);
   const span = { start, end };
   const isWhole = blockEnd - blockStart === segment.blockCount;
   const classes = yield* countClasses({ segment, index, prefixLengths }, { span, isWhole });

@@ -9,7 +9,7 @@ import type { EngineSegment } from '../engine-segment.ts';
 import { selectableArrays } from '../group-table.ts';
 import { type PlannedItem, planItems } from '../plan-items.ts';
 import type { BlockRange } from '../segment-run.ts';
-import { TransactionPlaces } from './transaction-places.ts';
+import { BlockTransactions } from './block-transactions.ts';
 
 /** An estimate of what a query would read of one segment, from the indexes alone. */
 export interface SegmentEstimate {
@@ -22,20 +22,20 @@ export interface SegmentEstimate {
   readonly byteCount: number;
 }
 
-type Span = ReturnType<TransactionPlaces['within']>;
+type Span = ReturnType<BlockTransactions['within']>;
 
 export function estimateSegment(
   { selection, range }: { readonly selection: Selection; readonly range: BlockRange },
   { segment, index }: EngineSegment,
 ): SegmentEstimate {
-  const places = new TransactionPlaces(segment);
-  const span = places.within(range);
+  const byBlock = new BlockTransactions(segment);
+  const span = byBlock.within(range);
   const items = planItems(selection, index, segment.directory.transactionCount);
   const candidates = candidatesOf(items, span);
   const hasRewards = items.some(({ array }) => array === 'rewards');
   let candidateBlockCount = 0;
   for (let block = span.blockStart; block < span.blockEnd; block++) {
-    const [from, to] = sliceOf(candidates, places.startOf(block), places.startOf(block + 1));
+    const [from, to] = sliceOf(candidates, byBlock.startOf(block), byBlock.startOf(block + 1));
     const rewardCount = hasRewards ? elementAt(segment.counts.rewards, block) : 0;
     if (to > from || rewardCount > 0) candidateBlockCount++;
   }

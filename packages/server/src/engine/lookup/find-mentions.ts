@@ -1,9 +1,9 @@
 import { sliceOf } from '../../segment/indexes/ascending-lists.ts';
 import type { EngineSegment } from '../engine-segment.ts';
-import { TransactionPlaces } from './transaction-places.ts';
+import { BlockTransactions } from './block-transactions.ts';
 
 /** The position of a transaction: its slot, and how many stored transactions of the block come before it. */
-export interface TransactionPlace {
+export interface TransactionPosition {
   readonly slot: number;
   readonly ordinal: number;
 }
@@ -13,11 +13,11 @@ export interface MentionsLookup {
   /** 32 bytes. */
   readonly address: Uint8Array;
   /** Only transactions before this position, or `null` for all. */
-  readonly before: TransactionPlace | null;
+  readonly before: TransactionPosition | null;
   readonly countMax: number;
 }
 
-export interface Mention extends TransactionPlace {
+export interface Mention extends TransactionPosition {
   /** Numbered from the first transaction of the segment. */
   readonly transaction: number;
 }
@@ -29,21 +29,21 @@ export function findMentions(
 ): readonly Mention[] {
   const id = index.find(address);
   if (id === undefined) return [];
-  const places = new TransactionPlaces(segment);
+  const byBlock = new BlockTransactions(segment);
   const list = index.transactions(id);
-  const [, end] = sliceOf(list, 0, endBefore(before, places));
+  const [, end] = sliceOf(list, 0, endBefore(before, byBlock));
   const newest = Array.from(list.subarray(Math.max(0, end - countMax), end)).reverse();
   return newest.map((transaction) => {
-    const block = places.blockOf(transaction);
-    const ordinal = transaction - places.startOf(block);
-    return { transaction, slot: places.slotOf(block), ordinal };
+    const block = byBlock.blockOf(transaction);
+    const ordinal = transaction - byBlock.startOf(block);
+    return { transaction, slot: byBlock.slotOf(block), ordinal };
   });
 }
 
-function endBefore(before: TransactionPlace | null, places: TransactionPlaces): number {
+function endBefore(before: TransactionPosition | null, byBlock: BlockTransactions): number {
   if (before === null) return Infinity;
-  const block = places.blockAtOrAfter(before.slot);
-  const start = places.startOf(block);
-  const { blockEnd, end } = places.within({ first: before.slot, last: before.slot });
+  const block = byBlock.blockAtOrAfter(before.slot);
+  const start = byBlock.startOf(block);
+  const { blockEnd, end } = byBlock.within({ first: before.slot, last: before.slot });
   return blockEnd > block ? Math.min(start + before.ordinal, end) : start;
 }

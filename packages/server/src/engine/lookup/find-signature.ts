@@ -37,10 +37,10 @@ function hasSignature(
     const columns = new GroupColumns(open, [pages], { kernel, scratch, meter });
     const counts = columns.stored('txSignatureCount').at / 4;
     const { at } = columns.stored('txSignatures');
-    const place = pages.placeOf(row);
+    const position = pages.positionOf(row);
     let first = 0;
-    for (let i = 0; i < place; i++) first += kernel.ints[counts + i] as number;
-    const end = first + elementAt(kernel.ints, counts + place);
+    for (let i = 0; i < position; i++) first += kernel.ints[counts + i] as number;
+    const end = first + elementAt(kernel.ints, counts + position);
     for (let i = first; i < end; i++) {
       const stored = kernel.bytes.subarray(at + i * signatureBytes, at + (i + 1) * signatureBytes);
       if (Buffer.compare(stored, signature) === 0) return true;

@@ -5,28 +5,28 @@
 import { isCodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { Steps } from '@sluice/base/time-slices';
-import type { CachedPlace } from '../../object-store/cached-range-file.ts';
+import type { CachedLocation } from '../../object-store/cached-range-file.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { hasSignature } from '../../segment/indexes/has-signature.ts';
 import { probeSignature } from '../../segment/indexes/probe-signature.ts';
 import { hashSignature } from '../../segment/indexes/segment-index.ts';
 import {
   locateSignatureIndex,
-  type SignatureIndexPlace,
-} from '../../segment/indexes/signature-index-place.ts';
+  type SignatureIndexRange,
+} from '../../segment/indexes/signature-index-range.ts';
 import { openSegment, type SegmentBytes } from '../../segment/read/open-segment.ts';
 
 /** A segment's file, or the cache file of one in an object store. */
 export type ProbeFile = {
   /** Undefined if it has to be read from the directory of the segment. */
-  readonly index: SignatureIndexPlace | undefined;
-} & ({ readonly kind: 'file'; readonly path: string } | CachedPlace);
+  readonly index: SignatureIndexRange | undefined;
+} & ({ readonly kind: 'file'; readonly path: string } | CachedLocation);
 
 export type ProbeResult =
   /** Whether the segment can have the signature. */
   | boolean
-  /** The place of the index had to be read from the directory. The caller may give it the next time. */
-  | { readonly kind: 'located'; readonly canHave: boolean; readonly index: SignatureIndexPlace }
+  /** The range of the index had to be read from the directory. The caller may give it the next time. */
+  | { readonly kind: 'located'; readonly canHave: boolean; readonly index: SignatureIndexRange }
   /** Parts of an object that are not in its cache file yet. */
   | { readonly kind: 'missing'; readonly ranges: readonly ByteRange[] };
 
@@ -79,7 +79,7 @@ function probeFile(wanted: Wanted, file: ProbeFile, open: OpenProbedFile): Probe
   }
 }
 
-function probe(hash: number, index: SignatureIndexPlace, file: ProbedFile): ProbeResult {
+function probe(hash: number, index: SignatureIndexRange, file: ProbedFile): ProbeResult {
   const steps = probeSignature(hash, index);
   let step = steps.next();
   while (step.done !== true) {

@@ -1,5 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
-import type { RunPlacesOptions } from './run-places.ts';
+import type { RunPermitsOptions } from './run-permits.ts';
 
 export interface EnginePoolOptions {
   readonly threadCount: number;
@@ -41,4 +41,4 @@ export const RUN_LIMITS = {
   history: { countMax: 8, restMsMax: 250 },
   /** Runs over a block at the head. They need about a megabyte each, and their readers take the whole answer at once. */
   urgent: { countMax: 32, restMsMax: 250 },
-} as const satisfies Record<string, RunPlacesOptions>;
+} as const satisfies Record<string, RunPermitsOptions>;

@@ -1,6 +1,6 @@
 /** The messages between the pool and its threads. */
 import type { ErrorCode, ErrorDetail } from '@sluice/base/errors';
-import type { CachedPlace } from '../../object-store/cached-range-file.ts';
+import type { CachedLocation } from '../../object-store/cached-range-file.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import type { Selection } from '../../query/query.ts';
 import type { Lookup, LookupResults } from '../lookup/lookup.ts';
@@ -8,14 +8,14 @@ import type { ProbeFile, ProbeResult } from '../lookup/probe-files.ts';
 import type { BlockRange } from '../segment-run.ts';
 
 /** Where a thread reads a segment's bytes: a file, a cache file of an object store, or memory that all threads share. */
-export type SegmentPlace =
+export type SegmentLocation =
   | { readonly kind: 'file'; readonly path: string }
-  | CachedPlace
+  | CachedLocation
   | { readonly kind: 'memory'; readonly bytes: Uint8Array };
 
 export type ToThread =
   /** Each opening of a segment has its own number. */
-  | { readonly kind: 'open'; readonly segment: number; readonly place: SegmentPlace }
+  | { readonly kind: 'open'; readonly segment: number; readonly location: SegmentLocation }
   | { readonly kind: 'close'; readonly segment: number }
   /** Gives a selection a number. The thread keeps it until it receives `forget`. */
   | { readonly kind: 'select'; readonly number: number; readonly selection: Selection }
@@ -29,7 +29,7 @@ export type ToThread =
 
 /** One lookup, performed in each of the segments. */
 export interface LookupRequest {
-  readonly kind: 'look';
+  readonly kind: 'lookup';
   readonly id: number;
   readonly segments: readonly number[];
   /** The index of each segment's result in the response. */
@@ -138,13 +138,13 @@ export type FromThread =
   | { readonly kind: 'closed'; readonly segment: number }
   /** The results of a lookup in all segments that this thread was given. */
   | {
-      readonly kind: 'looked';
+      readonly kind: 'lookup-done';
       readonly id: number;
       readonly positions: readonly number[];
       readonly results: readonly (LookupResults[keyof LookupResults] | ProbeResult)[];
     }
   | {
-      readonly kind: 'look-failed';
+      readonly kind: 'lookup-failed';
       readonly id: number;
       readonly segment: number | undefined;
       readonly code: ErrorCode | undefined;

@@ -22,7 +22,7 @@ import {
   type PartUnit,
   type RunPiece,
   type RunRequest,
-  type SegmentPlace,
+  type SegmentLocation,
   type TextForm,
   type ToThread,
   takenBytesGoal,
@@ -32,7 +32,7 @@ import { FetchSignal } from './fetch-signal.ts';
 import { BatchBuffers, readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
 import { PoolLookups, type ThreadPart } from './pool-lookups.ts';
-import { RunPlaces } from './run-places.ts';
+import { RunPermits } from './run-permits.ts';
 import { SegmentFailure } from './segment-failure.ts';
 
 export interface PoolQuery {
@@ -60,14 +60,14 @@ const selectionCountMax = 1_000;
 const selectionValueCountMax = 500_000;
 
 type RunMessage = Extract<FromThread, { kind: 'pieces' | 'end' | 'failed' }>;
-type FailedMessage = Extract<FromThread, { kind: 'failed' | 'look-failed' }>;
+type FailedMessage = Extract<FromThread, { kind: 'failed' | 'lookup-failed' }>;
 
 /** The objects of a thread live as long as a run, so a larger young generation would only use memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 } as const;
 
 interface PoolSegment {
   readonly number: number;
-  readonly place: SegmentPlace;
+  readonly location: SegmentLocation;
   readonly onClosed: () => void;
   readonly fetch: FetchRanges | undefined;
 }
@@ -91,8 +91,8 @@ export class EnginePool {
   readonly #lookups = new PoolLookups();
   /** By number of the segment, until no thread reads the segment. */
   readonly #fetches = new Map<number, FetchRanges>();
-  readonly #urgentPlaces = new RunPlaces(RUN_LIMITS.urgent, systemClock);
-  readonly #historyPlaces = new RunPlaces(RUN_LIMITS.history, systemClock);
+  readonly #urgentPermits = new RunPermits(RUN_LIMITS.urgent, systemClock);
+  readonly #historyPermits = new RunPermits(RUN_LIMITS.history, systemClock);
   readonly #selections = new Map<Selection, number>();
   #selectionValueCount = 0;
   #nextSelection = 0;
@@ -134,15 +134,15 @@ export class EnginePool {
   /** Registers a segment with all threads, which open it when they need it. Calls `onClosed` once no thread reads it after `close`. */
   open(
     key: string,
-    place: SegmentPlace,
+    location: SegmentLocation,
     onClosed: () => void = () => undefined,
     fetch?: FetchRanges,
   ): void {
     assert(!this.#segments.has(key), 'a segment is opened once');
     const number = this.#nextSegment++;
-    this.#segments.set(key, { number, place, onClosed, fetch });
+    this.#segments.set(key, { number, location, onClosed, fetch });
     if (fetch !== undefined) this.#fetches.set(number, fetch);
-    this.#tellAll({ kind: 'open', segment: number, place });
+    this.#tellAll({ kind: 'open', segment: number, location });
   }
 
   /** Closes a segment. Threads keep it until their runs have ended. */
@@ -166,12 +166,12 @@ export class EnginePool {
     const { range, unit = 'group', turn = 0, isUrgent = false, form = 'plain', signal } = query;
     if (!isUrgent) this.#scanCount++;
     const queue = new PieceQueue(this.#threads.length, turn);
-    const places = isUrgent ? this.#urgentPlaces : this.#historyPlaces;
+    const permits = isUrgent ? this.#urgentPermits : this.#historyPermits;
     const waitStartMs = systemClock.nowMs();
-    const place = await places.take(() => {
+    const permit = await permits.take(() => {
       queue.fail(new CodedError('engine-run-cut'));
       this.#end(id, queue);
-      place.leave();
+      permit.leave();
     }, signal);
     const waitedSeconds = (systemClock.nowMs() - waitStartMs) / 1000;
     this.#observeWait?.(isUrgent ? 'urgent' : 'history', waitedSeconds);
@@ -192,9 +192,9 @@ export class EnginePool {
       for (;;) {
         const next = await queue.next();
         if (next === undefined) return;
-        place.rest();
+        permit.rest();
         yield next;
-        place.resume();
+        permit.resume();
         const { thread, length } = next;
         const bytes = elementAt(taken, thread) + length;
         taken[thread] = bytes < takenBytesGoal ? bytes : 0;
@@ -203,7 +203,7 @@ export class EnginePool {
     } finally {
       signal?.removeEventListener('abort', cancel);
       this.#end(id, queue);
-      place.leave();
+      permit.leave();
     }
   }
 
@@ -220,7 +220,7 @@ export class EnginePool {
     // A segment goes always to the same thread, which then has its indexes in memory.
     const parts = this.#divide(segments, (segment) => segment);
     const results = await this.#lookups.start(parts, (id, { items, positions }) => ({
-      kind: 'look',
+      kind: 'lookup',
       id,
       segments: items,
       positions,
@@ -268,8 +268,8 @@ export class EnginePool {
     this.#isClosed = true;
     this.#onStarted();
     this.#lookups.close();
-    this.#urgentPlaces.close();
-    this.#historyPlaces.close();
+    this.#urgentPermits.close();
+    this.#historyPermits.close();
     for (const queue of this.#runs.values()) queue.fail(new CodedError('engine-cancelled'));
     await Promise.all(this.#threads.map((thread) => thread.terminate()));
   }
@@ -355,8 +355,8 @@ export class EnginePool {
       else this.#receive(thread, message, buffers);
     });
     worker.on('error', (cause) => this.#replace(thread, cause));
-    for (const { number: segment, place } of this.#segments.values())
-      worker.postMessage({ kind: 'open', segment, place } satisfies ToThread);
+    for (const { number: segment, location } of this.#segments.values())
+      worker.postMessage({ kind: 'open', segment, location } satisfies ToThread);
     for (const [selection, number] of this.#selections)
       worker.postMessage({ kind: 'select', number, selection } satisfies ToThread);
     return worker;
@@ -388,10 +388,10 @@ export class EnginePool {
       case 'closed':
         this.#letGo(message.segment, thread);
         return;
-      case 'looked':
+      case 'lookup-done':
         this.#lookups.finish(thread, message);
         return;
-      case 'look-failed':
+      case 'lookup-failed':
         this.#lookups.fail(message.id, this.#failureOf(message));
         return;
       default:

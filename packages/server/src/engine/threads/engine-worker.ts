@@ -9,7 +9,7 @@ import { systemClock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { Steps } from '@sluice/base/time-slices';
 import { deflateEncoder } from '../../kernels/deflate-encoder.ts';
-import type { CachedPlace, CachedRangeFile } from '../../object-store/cached-range-file.ts';
+import type { CachedLocation, CachedRangeFile } from '../../object-store/cached-range-file.ts';
 import type { Selection } from '../../query/query.ts';
 import { openRangeFile, type RangeFile } from '../../storage/range-file.ts';
 import { Engine } from '../engine.ts';
@@ -26,7 +26,7 @@ import {
   type PieceBatch,
   type ProbeRequest,
   type RunRequest,
-  type SegmentPlace,
+  type SegmentLocation,
   type TextForm,
   type ToThread,
 } from './engine-messages.ts';
@@ -85,7 +85,7 @@ class EngineWorker {
   readonly #engine: Engine;
   readonly #port: MessagePort;
   readonly #data: EngineWorkerData;
-  readonly #places = new Map<number, SegmentPlace>();
+  readonly #locations = new Map<number, SegmentLocation>();
   readonly #files = new Map<number, RangeFile>();
   /** Segments whose bytes may have to be fetched first. */
   readonly #cached = new Map<number, CachedRangeFile>();
@@ -116,7 +116,7 @@ class EngineWorker {
   #receive(message: ToThread): void {
     switch (message.kind) {
       case 'open':
-        this.#places.set(message.segment, message.place);
+        this.#locations.set(message.segment, message.location);
         return;
       case 'close':
         this.#closing.add(message.segment);
@@ -131,8 +131,8 @@ class EngineWorker {
       case 'run':
         void this.#run(message.run);
         return;
-      case 'look':
-        void this.#look(message);
+      case 'lookup':
+        void this.#runLookup(message);
         return;
       case 'probe':
         void this.#probe(message);
@@ -188,8 +188,8 @@ class EngineWorker {
     } catch (error) {
       // The text before the failure is valid.
       this.#sendPieces(state);
-      const place = { segment, part: Math.max(part, state.part) };
-      this.#send({ kind: 'failed', id: request.id, ...place, ...describeFault(error) });
+      const position = { segment, part: Math.max(part, state.part) };
+      this.#send({ kind: 'failed', id: request.id, ...position, ...describeFault(error) });
     } finally {
       this.#runs.delete(request.id);
       for (const one of request.segments) this.#leave(one);
@@ -313,25 +313,27 @@ class EngineWorker {
   #open(segment: number): string {
     const key = String(segment);
     if (this.#engine.has(key)) return key;
-    const place = this.#places.get(segment);
-    assert(place !== undefined, 'the pool opens a segment before it runs on it');
-    if (place.kind === 'memory') {
-      this.#engine.open(key, place.bytes);
+    const location = this.#locations.get(segment);
+    assert(location !== undefined, 'the pool opens a segment before it runs on it');
+    if (location.kind === 'memory') {
+      this.#engine.open(key, location.bytes);
       return key;
     }
     // A file is still open if its parts could not be fetched in an earlier attempt.
     const file =
       this.#files.get(segment) ??
-      (place.kind === 'file' ? openRangeFile(place.path) : this.#openCached(segment, place));
+      (location.kind === 'file'
+        ? openRangeFile(location.path)
+        : this.#openCached(segment, location));
     this.#files.set(segment, file);
-    if (place.kind === 'cached') this.#cached.get(segment)?.fetchOpening();
+    if (location.kind === 'cached') this.#cached.get(segment)?.fetchOpening();
     this.#engine.open(key, file);
     return key;
   }
 
-  #openCached(segment: number, place: CachedPlace): CachedRangeFile {
+  #openCached(segment: number, location: CachedLocation): CachedRangeFile {
     assert(this.#cachedFiles !== undefined, 'the pool has a cache for segments in a store');
-    const file = new this.#cachedFiles.CachedRangeFile(place, {
+    const file = new this.#cachedFiles.CachedRangeFile(location, {
       fetchNow: (ranges) => {
         const ticket = this.#nextTicket++;
         this.#send({ kind: 'fetch', segment, ranges, ticket });
@@ -347,9 +349,9 @@ class EngineWorker {
   #openAhead({ segments }: RunRequest, segment: number): void {
     const at = segments.indexOf(segment) + 1;
     for (const next of segments.slice(at, at + aheadSegmentCount)) {
-      const place = this.#places.get(next);
-      if (place?.kind !== 'cached' || this.#cached.has(next)) continue;
-      const ranges = this.#cachedFiles?.missingOpening(place) ?? [];
+      const location = this.#locations.get(next);
+      if (location?.kind !== 'cached' || this.#cached.has(next)) continue;
+      const ranges = this.#cachedFiles?.missingOpening(location) ?? [];
       if (ranges.length > 0)
         this.#send({ kind: 'fetch', segment: next, ranges, ticket: undefined });
     }
@@ -373,16 +375,16 @@ class EngineWorker {
     });
   }
 
-  async #look({ id, segments, positions, lookup }: LookupRequest): Promise<void> {
+  async #runLookup({ id, segments, positions, lookup }: LookupRequest): Promise<void> {
     for (const one of segments) this.#enter(one);
     const results: LookupResults[keyof LookupResults][] = [];
     let segment: number | undefined;
     try {
       for (segment of segments)
         results.push(await this.#runSteps(this.#engine.lookUp(this.#open(segment), lookup)));
-      this.#send({ kind: 'looked', id, positions, results });
+      this.#send({ kind: 'lookup-done', id, positions, results });
     } catch (error) {
-      this.#send({ kind: 'look-failed', id, segment, ...describeFault(error) });
+      this.#send({ kind: 'lookup-failed', id, segment, ...describeFault(error) });
     } finally {
       for (const one of segments) this.#leave(one);
       this.#closeUnused();
@@ -393,16 +395,16 @@ class EngineWorker {
     const open = (file: ProbeFile) =>
       file.kind === 'file' ? openRangeFile(file.path) : this.#openPresent(file);
     const results = await this.#runSteps(probeFiles(signature, files, open));
-    this.#send({ kind: 'looked', id, positions, results });
+    this.#send({ kind: 'lookup-done', id, positions, results });
   }
 
   /** Opens a cache file for reads of the ranges that it has. Evicted ranges make the read fail. */
-  #openPresent(place: CachedPlace): CachedRangeFile {
+  #openPresent(location: CachedLocation): CachedRangeFile {
     assert(this.#cachedFiles !== undefined, 'the pool was created for segments in a store');
     const refuse = () => {
       throw new CodedError('cache-too-small');
     };
-    return new this.#cachedFiles.CachedRangeFile(place, {
+    return new this.#cachedFiles.CachedRangeFile(location, {
       fetchNow: refuse,
       fetchAhead: () => undefined,
     });
@@ -438,7 +440,7 @@ class EngineWorker {
       this.#files.get(segment)?.close();
       this.#files.delete(segment);
       this.#cached.delete(segment);
-      this.#places.delete(segment);
+      this.#locations.delete(segment);
       this.#closing.delete(segment);
       this.#send({ kind: 'closed', segment });
     }

@@ -37,8 +37,8 @@ export class FetchSignal {
   }
 
   fail(ticket: number, error: unknown): void {
-    const place = FAILURES.findIndex((code) => isCodedError(error, code));
-    this.#end(ticket, Math.max(place, 0) + 1);
+    const index = FAILURES.findIndex((code) => isCodedError(error, code));
+    this.#end(ticket, Math.max(index, 0) + 1);
   }
 
   /** Blocks the thread until the fetch with this ticket has ended. Throws if it failed. */

@@ -63,7 +63,7 @@ export class PoolLookups {
   }
 }
 
-export type FinishedLookup = Extract<FromThread, { kind: 'looked' }>;
+export type FinishedLookup = Extract<FromThread, { kind: 'lookup-done' }>;
 
 /** The items of a request that one thread does, and the position of each in the request. */
 export interface ThreadPart<Item> {

@@ -5,7 +5,7 @@ import type { ByteMeter } from '../byte-meter.ts';
 import { ENCODINGS } from '../negotiate-encoding.ts';
 import type { LookupSlots } from '../routes/lookup-slots.ts';
 import type { WriteOutcome } from '../streaming/response-writer.ts';
-import type { StreamPlaces } from '../streaming/stream-places.ts';
+import type { StreamPermits } from '../streaming/stream-permits.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface HttpMetrics {
@@ -39,7 +39,7 @@ function listStatuses(): number[] {
 }
 
 interface HttpMeters {
-  readonly places: StreamPlaces;
+  readonly permits: StreamPermits;
   readonly unsent: ByteMeter;
   readonly queries: ByteMeter;
   readonly lookups: LookupSlots;
@@ -51,11 +51,11 @@ const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 
 export function buildHttpMetrics(
   metrics: Metrics,
-  { places, unsent, queries, lookups }: HttpMeters,
+  { permits, unsent, queries, lookups }: HttpMeters,
 ): HttpMetrics {
   const gauge = (name: string, help: string, read: () => number) =>
     metrics.gauge({ name, help }, () => [{ value: read() }]);
-  gauge('sluice_http_streams', 'Streams that are open now.', () => places.count);
+  gauge('sluice_http_streams', 'Streams that are open now.', () => permits.count);
   gauge('sluice_http_lookups', 'Lookups that run now.', () => lookups.count);
   gauge('sluice_http_unsent_bytes', 'Bytes that wait for slow readers.', () => unsent.bytes);
   gauge(

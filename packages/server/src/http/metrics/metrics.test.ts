@@ -3,7 +3,7 @@ import { ManualClock } from '../../../../base/src/testing/manual-clock.ts';
 import { ByteMeter } from '../byte-meter.ts';
 import { KEY_LIMITS, KeyBudgets } from '../keys/key-budgets.ts';
 import { LookupSlots } from '../routes/lookup-slots.ts';
-import { StreamPlaces } from '../streaming/stream-places.ts';
+import { StreamPermits } from '../streaming/stream-permits.ts';
 import { buildHttpMetrics } from './http-metrics.ts';
 import { Metrics, type Sample } from './metrics.ts';
 
@@ -59,14 +59,14 @@ test('default: the metrics of the listener exist before the first request', asyn
   const queries = new ByteMeter(() => 100);
   const lookups = new LookupSlots({ lookupCountMax: 5 });
   const budgets = new KeyBudgets(KEY_LIMITS, new ManualClock());
-  const places = new StreamPlaces({ streamCountMax: 5 }, { budgets, unsent });
+  const permits = new StreamPermits({ streamCountMax: 5 }, { budgets, unsent });
   const { firstLineSeconds, requestSeconds } = buildHttpMetrics(metrics, {
-    places,
+    permits,
     unsent,
     queries,
     lookups,
   });
-  places.take(null);
+  permits.take(null);
   lookups.take();
   lookups.take();
   unsent.add(7);

@@ -1,7 +1,7 @@
 import { decodeBase58, isBase58Of32 } from '@sluice/base/base58';
 import { CodedError } from '@sluice/base/errors';
 import Type from 'typebox';
-import type { TransactionPlace } from '../../engine/lookup/find-mentions.ts';
+import type { TransactionPosition } from '../../engine/lookup/find-mentions.ts';
 import type { AccountTransactions } from '../../stream/lookups/list-account-transactions.ts';
 import { defineLookup } from './lookup-route.ts';
 import { address, limit, line } from './parameter-schemas.ts';
@@ -29,15 +29,15 @@ export const accountRoute = defineLookup({
       description: 'The value of before for the next page; null if there is nothing older.',
     }),
   }),
-  look: async (lookups, { parameters, signal }) => {
+  lookUp: async (lookups, { parameters, signal }) => {
     const { before, limit } = parameters;
     const key = decodeAddress(parameters.address);
-    const place = before === undefined ? null : parsePlace(before);
-    return lookups.accountTransactions({ address: key, before: place, limit }, signal);
+    const position = before === undefined ? null : parsePosition(before);
+    return lookups.accountTransactions({ address: key, before: position, limit }, signal);
   },
   write: ({ lines, next }: AccountTransactions) => {
     const texts = lines.map((text) => text.trimEnd()).join();
-    return `{"transactions":[${texts}],"next":${next === null ? 'null' : `"${writePlace(next)}"`}}`;
+    return `{"transactions":[${texts}],"next":${next === null ? 'null' : `"${writePosition(next)}"`}}`;
   },
 });
 
@@ -48,11 +48,11 @@ function decodeAddress(text: string): Uint8Array {
 }
 
 /** A slot alone is the position of its first transaction. */
-function parsePlace(text: string): TransactionPlace {
+function parsePosition(text: string): TransactionPosition {
   const [slot = 0, ordinal = 0] = text.split('-').map(Number);
   return { slot: Math.min(slot, Number.MAX_SAFE_INTEGER), ordinal };
 }
 
-function writePlace({ slot, ordinal }: TransactionPlace): string {
+function writePosition({ slot, ordinal }: TransactionPosition): string {
   return ordinal === 0 ? String(slot) : `${slot}-${ordinal}`;
 }

@@ -31,7 +31,7 @@ export const activityRoute = defineLookup({
       { description: 'Whether the counts of a list are exact; if not they are lower bounds.' },
     ),
   }),
-  look: (lookups, { parameters, signal }) => lookups.activity(parameters, signal),
+  lookUp: (lookups, { parameters, signal }) => lookups.activity(parameters, signal),
 });
 
 function entries(names: Readonly<Record<string, TSchema>>): TSchema {

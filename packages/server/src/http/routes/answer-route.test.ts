@@ -13,9 +13,9 @@ afterEach(() => fixture.close());
 
 type Look = (slot: number, signal: AbortSignal) => Promise<Uint8Array>;
 
-async function start(look: Look, options: FixtureOptions = {}): Promise<void> {
+async function start(lookUp: Look, options: FixtureOptions = {}): Promise<void> {
   const block: DatasetLookups['block'] = async (slot, signal) => ({
-    value: await look(slot, signal),
+    value: await lookUp(slot, signal),
     snapshot: emptySnapshot,
   });
   fixture = await HttpFixture.start({ ...options, lookups: { block } as DatasetLookups });

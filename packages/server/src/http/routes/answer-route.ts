@@ -15,9 +15,9 @@ import type { CheckedRequest } from '../request-checks.ts';
 import type { LookupSlots } from './lookup-slots.ts';
 import { parseParameters } from './parse-parameters.ts';
 import { refuseUnread } from './refuse-unread.ts';
-import type { Route, RouteAnswer, RouteContext } from './route.ts';
+import type { Route, RouteContext, RouteReply } from './route.ts';
 
-export interface AnswerRouteDependencies {
+export interface DatasetRouteDependencies {
   readonly context: RouteContext;
   /** Bytes of the bodies that are being read. */
   readonly queries: ByteMeter;
@@ -34,7 +34,7 @@ export interface RoutedRequest {
 export async function answerRoute(
   route: Route,
   routed: RoutedRequest,
-  dependencies: AnswerRouteDependencies,
+  dependencies: DatasetRouteDependencies,
 ): Promise<void> {
   const { request, reply, checked } = routed;
   const gone = new AbortController();
@@ -59,7 +59,7 @@ export async function answerRoute(
   }
 }
 
-interface Attempt extends AnswerRouteDependencies {
+interface Attempt extends DatasetRouteDependencies {
   readonly held: HeldBytes;
   readonly signal: AbortSignal;
 }
@@ -68,7 +68,7 @@ async function answerWithin(
   route: Route,
   { request, checked }: RoutedRequest,
   { context, lookups, held, signal }: Attempt,
-): Promise<RouteAnswer> {
+): Promise<RouteReply> {
   const { dataset } = checked;
   const { queryLimits } = context;
   const parameters = parseParameters(route.parameters, listTexts(route, request));
@@ -105,7 +105,7 @@ const compress = promisify(gzip);
 
 async function send(
   reply: FastifyReply,
-  { type, body, headers = {} }: RouteAnswer,
+  { type, body, headers = {} }: RouteReply,
   acceptEncoding: string | undefined,
 ): Promise<void> {
   reply.headers(headers).header('content-type', type);

@@ -7,7 +7,7 @@ export const blockRoute = defineLookup({
   summary: 'One block with every field of every record.',
   parameters: { slot: slot('The slot of the block.') },
   answer: line,
-  look: (lookups, { parameters, signal }) => lookups.block(parameters.slot, signal),
+  lookUp: (lookups, { parameters, signal }) => lookups.block(parameters.slot, signal),
   // Without the line feed.
   write: (line) => line.subarray(0, -1),
 });

@@ -17,5 +17,5 @@ export const estimateRoute = defineLookup({
     transactions: Type.Object({ total: count(), toExamine: count() }),
     bytesToRead: count('Approximate stored bytes.'),
   }),
-  look: async (lookups, { readQuery, signal }) => lookups.estimate(await readQuery(), signal),
+  lookUp: async (lookups, { readQuery, signal }) => lookups.estimate(await readQuery(), signal),
 });

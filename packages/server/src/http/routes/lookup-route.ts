@@ -1,6 +1,6 @@
 /** Defines routes that look something up in the indexes. They have their own limit and report the heads of their state. */
 import type { TSchema } from 'typebox';
-import type { DatasetLookups, LookedUp } from '../../stream/lookups/dataset-lookups.ts';
+import type { DatasetLookups, LookupResult } from '../../stream/lookups/dataset-lookups.ts';
 import type { RouteRow } from '../request-checks.ts';
 import {
   defineRoute,
@@ -15,13 +15,16 @@ interface LookupRoute<P extends ParameterSchemas, Value> extends RouteRow {
   readonly parameters: P;
   readonly takesQuery?: true;
   readonly answer: TSchema;
-  readonly look: (lookups: DatasetLookups, request: RouteRequest<P>) => Promise<LookedUp<Value>>;
+  readonly lookUp: (
+    lookups: DatasetLookups,
+    request: RouteRequest<P>,
+  ) => Promise<LookupResult<Value>>;
   /** Writes the body; JSON by default. */
   readonly write?: (value: Value) => string | Uint8Array;
 }
 
 export function defineLookup<P extends ParameterSchemas, Value>({
-  look,
+  lookUp,
   write = (value) => JSON.stringify(value),
   ...route
 }: LookupRoute<P, Value>): Route {
@@ -29,7 +32,7 @@ export function defineLookup<P extends ParameterSchemas, Value>({
     ...route,
     isLookup: true,
     handle: async (request) => {
-      const { value, snapshot } = await look(servedDataset(request).lookups, request);
+      const { value, snapshot } = await lookUp(servedDataset(request).lookups, request);
       const { head, finalized } = snapshot;
       const headers = {
         ...(head === null ? {} : { 'x-ledger-head-number': String(head.number) }),

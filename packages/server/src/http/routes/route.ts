@@ -37,7 +37,7 @@ export interface RouteRequest<P extends ParameterSchemas = ParameterSchemas> {
   readonly signal: AbortSignal;
 }
 
-export interface RouteAnswer {
+export interface RouteReply {
   readonly type: string;
   readonly body: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
@@ -57,7 +57,7 @@ export interface Route extends DescribedRoute {
   readonly answer: TSchema;
   /** The type of that body; JSON by default. */
   readonly answerType?: string;
-  readonly handle: (request: RouteRequest) => RouteAnswer | Promise<RouteAnswer>;
+  readonly handle: (request: RouteRequest) => RouteReply | Promise<RouteReply>;
 }
 
 /** A route that answers a query with a stream of lines. */
@@ -72,13 +72,13 @@ export type AnyRoute = Route | StreamRoute;
 export function defineRoute<P extends ParameterSchemas>(
   route: Omit<Route, 'kind' | 'parameters' | 'handle'> & {
     readonly parameters?: P;
-    readonly handle: (request: RouteRequest<P>) => RouteAnswer | Promise<RouteAnswer>;
+    readonly handle: (request: RouteRequest<P>) => RouteReply | Promise<RouteReply>;
   },
 ): Route {
   return { kind: 'answer', parameters: {}, ...route } as unknown as Route;
 }
 
-export function json(value: unknown): RouteAnswer {
+export function json(value: unknown): RouteReply {
   return { type: 'application/json; charset=utf-8', body: JSON.stringify(value) };
 }
 

@@ -8,7 +8,7 @@ import {
   defineRoute,
   json,
   type Route,
-  type RouteAnswer,
+  type RouteReply,
   type RouteRequest,
   servedDataset,
 } from './route.ts';
@@ -50,14 +50,14 @@ export const SOLANA_ROUTES: readonly Route[] = [
   }),
 ];
 
-function serveHeight(request: RouteRequest): RouteAnswer {
+function serveHeight(request: RouteRequest): RouteReply {
   const { finalized } = servedDataset(request).reader.snapshot();
   if (finalized === null) throw new CodedError('dataset-starting');
   return { type: 'text/plain; charset=utf-8', body: String(finalized.number) };
 }
 
 /** The clients list ranges by worker. This service is one worker. */
-function serveState(request: RouteRequest): RouteAnswer {
+function serveState(request: RouteRequest): RouteReply {
   const { reader } = servedDataset(request);
   const { start, head } = reader.snapshot();
   const ranges = start === null || head === null ? [] : [{ begin: start, end: head.number }];

@@ -9,7 +9,7 @@ export const transactionRoute = defineLookup({
   summary: 'The block of a transaction with only this transaction and its records.',
   parameters: { signature },
   answer: line,
-  look: async (lookups, { parameters, signal }) =>
+  lookUp: async (lookups, { parameters, signal }) =>
     lookups.transaction(decodeSignature(parameters.signature), signal),
   write: (text) => text.trimEnd(),
 });

@@ -23,7 +23,7 @@ export class StallWatch {
   readonly #limits: StallLimits;
   readonly #clock: Clock;
   readonly #waiting = new Map<WaitingWrite, Progress>();
-  #isLooking = false;
+  #isChecking = false;
 
   /** A reload may change the limits. */
   constructor(limits: StallLimits, clock: Clock) {
@@ -33,7 +33,7 @@ export class StallWatch {
 
   add(write: WaitingWrite): void {
     this.#waiting.set(write, { unsent: write.unsent(), atMs: this.#clock.nowMs() });
-    if (!this.#isLooking) void this.#look();
+    if (!this.#isChecking) void this.#check();
   }
 
   remove(write: WaitingWrite): void {
@@ -41,13 +41,13 @@ export class StallWatch {
   }
 
   /** Runs while any write waits. */
-  async #look(): Promise<void> {
-    this.#isLooking = true;
+  async #check(): Promise<void> {
+    this.#isChecking = true;
     while (this.#waiting.size > 0) {
       await this.#clock.sleep(this.#limits.stallCheckMs);
       for (const [write, progress] of this.#waiting) this.#judge(write, progress);
     }
-    this.#isLooking = false;
+    this.#isChecking = false;
   }
 
   #judge(write: WaitingWrite, progress: Progress): void {

@@ -24,13 +24,13 @@ import { refuseUnread } from '../routes/refuse-unread.ts';
 import { createLineEncoder, type LineEncoder } from './line-encoder.ts';
 import { ResponseWriter, type WriteOutcome, waitForTurn } from './response-writer.ts';
 import type { StallWatch } from './stall-watch.ts';
-import type { StreamPlace, StreamPlaces } from './stream-places.ts';
+import type { StreamPermit, StreamPermits } from './stream-permits.ts';
 
 export interface StreamRouteDependencies {
   readonly limits: HttpLimits;
   readonly queryLimits: QueryLimits;
   readonly clock: Clock;
-  readonly places: StreamPlaces;
+  readonly permits: StreamPermits;
   /** Bytes that wait for slow clients. A stream holds at most the piece that it sends and the next one. */
   readonly unsent: ByteMeter;
   /** Bytes of queries, each counted from the first byte of its body to the end of its stream. */
@@ -58,9 +58,9 @@ export async function answerStream(
     const begun = await begin(stream, held, dependencies);
     // The client disconnected before the response started.
     if (begun === null) return void stream.reply.hijack();
-    const { sender, opened, place } = begun;
+    const { sender, opened, permit } = begun;
     leave = () => {
-      place.leave();
+      permit.leave();
       held.release();
     };
     if (opened.kind !== 'lines') return await sender.sendOther(opened);
@@ -74,7 +74,7 @@ export async function answerStream(
 interface BegunStream {
   readonly sender: StreamSender;
   readonly opened: OpenedStream;
-  readonly place: StreamPlace;
+  readonly permit: StreamPermit;
 }
 
 /** A function of its own, so that a response that lasts for minutes keeps neither the body nor the query in memory. */
@@ -93,24 +93,24 @@ async function begin(
   // Earlier responses on this connection may take minutes, so nothing is reserved before they end.
   await waitForTurn(reply.raw, request.raw.socket);
   if (request.raw.socket.destroyed) return null;
-  const place = dependencies.places.take(key);
-  reply.raw.once('close', place.leave);
+  const permit = dependencies.permits.take(key);
+  reply.raw.once('close', permit.leave);
   const encoding = negotiateEncoding(request.headers['accept-encoding']);
   try {
-    const { signal } = place;
+    const { signal } = permit;
     const isDeflated = encoding === 'gzip';
     const opened = await dataset.served.streams.open({ query, finalizedOnly, signal, isDeflated });
     const { dialect, fromBlock } = query;
     const sender = new StreamSender(
-      { reply, asked: { dialect, fromBlock }, place, encoding, startMs },
+      { reply, query: { dialect, fromBlock }, permit, encoding, startMs },
       dependencies,
     );
-    if (!reply.raw.destroyed) return { sender, opened, place };
+    if (!reply.raw.destroyed) return { sender, opened, permit };
     if (opened.kind === 'lines') await opened.lines.close();
-    place.leave();
+    permit.leave();
     return null;
   } catch (error) {
-    place.leave();
+    permit.leave();
     const about = { dataset: dataset.names.name, requestId: request.id, key: key?.name };
     throw refuseUnread(error, dependencies.log.child(about));
   }
@@ -120,8 +120,8 @@ const HEADER_PREFIXES: Readonly<Record<Dialect, string>> = { ledger: 'x-ledger',
 
 interface OpenRequest {
   readonly reply: FastifyReply;
-  readonly asked: Pick<Query, 'dialect' | 'fromBlock'>;
-  readonly place: StreamPlace;
+  readonly query: Pick<Query, 'dialect' | 'fromBlock'>;
+  readonly permit: StreamPermit;
   readonly encoding: Encoding;
   readonly startMs: number;
 }
@@ -137,8 +137,8 @@ interface Pump {
 /** Sends the response to a query. */
 class StreamSender {
   readonly #reply: FastifyReply;
-  readonly #asked: OpenRequest['asked'];
-  readonly #place: StreamPlace;
+  readonly #query: OpenRequest['query'];
+  readonly #permit: StreamPermit;
   readonly #encoding: Encoding;
   readonly #dependencies: StreamRouteDependencies;
   readonly #labels: { readonly encoding: Encoding };
@@ -150,13 +150,13 @@ class StreamSender {
   #offered: Promise<WriteOutcome> | undefined;
 
   constructor(
-    { reply, asked, place, encoding, startMs }: OpenRequest,
+    { reply, query, permit, encoding, startMs }: OpenRequest,
     dependencies: StreamRouteDependencies,
   ) {
     this.#startMs = startMs;
     this.#reply = reply;
-    this.#asked = asked;
-    this.#place = place;
+    this.#query = query;
+    this.#permit = permit;
     this.#encoding = encoding;
     this.#dependencies = dependencies;
     this.#labels = { encoding };
@@ -175,7 +175,7 @@ class StreamSender {
       case 'below-start':
         throw new CodedError('range-unavailable', {
           path: 'fromBlock',
-          found: this.#asked.fromBlock,
+          found: this.#query.fromBlock,
           allowed: `${opened.startBlock} or more`,
         });
       case 'starting':
@@ -215,7 +215,7 @@ class StreamSender {
 
   /** Writes the heads of the state that the response started with. The finalized head has both headers or neither. */
   #writeHeads({ head, finalized }: StreamHeads): void {
-    const { dialect } = this.#asked;
+    const { dialect } = this.#query;
     const prefix = HEADER_PREFIXES[dialect];
     if (dialect === 'solana') this.#reply.header('x-sqd-data-source', 'real_time');
     if (head !== null) this.#reply.header(`${prefix}-head-number`, String(head.number));
@@ -226,8 +226,8 @@ class StreamSender {
 
   async #sendEmpty(): Promise<void> {
     const { clock, limits } = this.#dependencies;
-    const { signal } = this.#place;
-    if (this.#asked.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
+    const { signal } = this.#permit;
+    if (this.#query.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
     this.#reply.header('content-type', 'application/jsonl').header('vary', varyOf(this.#reply));
     // The framework would add a charset to a text.
     this.#reply.code(200).send(Buffer.alloc(0));
@@ -250,7 +250,7 @@ class StreamSender {
         ({ done, value }) => done === true || value.release(),
         () => undefined,
       );
-      // Not awaited: the signal of the place ends a wait in the stream.
+      // Not awaited: the signal of the permit ends a wait in the stream.
       pump.lines.close().catch(() => undefined);
     }
   }
@@ -306,7 +306,7 @@ class StreamSender {
     if (this.#startMs !== undefined) this.#observeFirstLine(this.#startMs);
     const byteLength = parts.reduce((sum, { length }) => sum + length, 0);
     this.#dependencies.metrics.streamBytes.inc(this.#labels, byteLength);
-    const paced = this.#place.pace(byteLength);
+    const paced = this.#permit.pace(byteLength);
     const write = () => writer.write(parts, onSent);
     const outcome = paced === undefined ? write() : paced.then(write);
     return outcome instanceof Promise ? this.#meterWaiting(outcome, byteLength) : outcome;

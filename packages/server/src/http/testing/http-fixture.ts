@@ -109,11 +109,11 @@ export class HttpFixture {
     return fixture;
   }
 
-  send(options: SendOptions): Promise<Answer> {
+  send(options: SendOptions): Promise<HttpResponse> {
     return send(this.port, options);
   }
 
-  get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  get(path: string, headers: Record<string, string> = {}): Promise<HttpResponse> {
     return this.send({ method: 'GET', path, headers });
   }
 
@@ -121,7 +121,7 @@ export class HttpFixture {
   query(
     body: Record<string, unknown>,
     { headers = {}, path = '/datasets/ledger-test/stream' }: Partial<SendOptions> = {},
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     return this.send({
       method: 'POST',
       path,
@@ -159,7 +159,7 @@ export interface SendOptions {
   readonly body?: string | Uint8Array;
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -167,7 +167,10 @@ export interface Answer {
   readonly isComplete: boolean;
 }
 
-export function send(port: number, { method, path, headers, body }: SendOptions): Promise<Answer> {
+export function send(
+  port: number,
+  { method, path, headers, body }: SendOptions,
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(
       { host: '127.0.0.1', port, method, path, headers: headers ?? {}, agent: false },
@@ -201,6 +204,6 @@ export function readToEnd(socket: Socket): Promise<string> {
   });
 }
 
-export function errorOf(answer: Answer): { code: string; message: string; path?: string } {
+export function errorOf(answer: HttpResponse): { code: string; message: string; path?: string } {
   return (JSON.parse(answer.body.toString()) as { error: { code: string; message: string } }).error;
 }

@@ -2,7 +2,7 @@ import { systemClock } from '@sluice/base/clock';
 import { expect, test } from 'vitest';
 import type { BlockRef } from '../../ledger/block.ts';
 import type { BlockHash, Slot } from '../../ledger/primitives.ts';
-import type { Answer } from '../../source/refusal.ts';
+import type { SourceResult } from '../../source/refusal.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { agreedFinalSlot, isConfirmedFinal } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';
@@ -17,7 +17,7 @@ interface Voice {
 const block: BlockRef = { number: 50 as Slot, hash: 'true' as BlockHash };
 
 function toSource({ finalizedSlot, says = 'true', isHealthy = true }: Voice): FollowedSource {
-  const answer: Answer<{ hash: string }> = says.startsWith('-')
+  const answer: SourceResult<{ hash: string }> = says.startsWith('-')
     ? { kind: 'refused', reason: says === '-skipped' ? 'skipped-hint' : 'outage', cause: says }
     : { kind: 'ok', value: { hash: says } };
   const remote = {

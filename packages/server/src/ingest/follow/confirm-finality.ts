@@ -22,11 +22,11 @@ export async function isConfirmedFinal(
   sources: readonly FollowedSource[],
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<boolean> {
-  const asked = sources.filter(
+  const consulted = sources.filter(
     ({ health, finalizedSlot }) => health.isHealthy && finalizedSlot >= block.number,
   );
   const answers = await settleWithin(
-    asked.map(({ remote }) => remote.header(block.number, 'finalized', signal)),
+    consulted.map(({ remote }) => remote.header(block.number, 'finalized', signal)),
     answerMsMax,
     clock,
   );

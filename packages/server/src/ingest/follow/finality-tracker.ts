@@ -23,7 +23,7 @@ const stallAlarmMs = 60_000;
 
 export class FinalityTracker {
   readonly #dependencies: FinalityDependencies;
-  readonly #asked = new Set<FollowedSource>();
+  readonly #pending = new Set<FollowedSource>();
   #advancedMs: number;
 
   constructor(dependencies: FinalityDependencies) {
@@ -59,13 +59,13 @@ export class FinalityTracker {
 
   /** Asks a source unless the previous request is still open, so that a silent source does not delay the others. */
   async #readSlots(source: FollowedSource, signal: AbortSignal): Promise<void> {
-    if (!source.health.isReady || this.#asked.has(source)) return;
-    this.#asked.add(source);
+    if (!source.health.isReady || this.#pending.has(source)) return;
+    this.#pending.add(source);
     const [finalized, confirmed] = await Promise.all([
       source.remote.slot('finalized', signal),
       source.remote.slot('confirmed', signal),
     ]);
-    this.#asked.delete(source);
+    this.#pending.delete(source);
     source.note(finalized);
     if (finalized.kind === 'ok') source.finalizedSlot = finalized.value;
     if (confirmed.kind === 'ok') source.confirmedSlot = confirmed.value;

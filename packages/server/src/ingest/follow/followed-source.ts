@@ -3,7 +3,7 @@ import {
   type SourceDependencies,
   type SourceOptions,
 } from '../../source/open-source.ts';
-import type { Answer } from '../../source/refusal.ts';
+import type { SourceResult } from '../../source/refusal.ts';
 import type { SlotNotices, Source } from '../../source/source.ts';
 import { SourceHealth } from '../../source/source-health.ts';
 import { DueTimes } from './due-times.ts';
@@ -40,7 +40,7 @@ export class FollowedSource {
   }
 
   /** Records in the health of the source how it answered, and returns the answer. A missing block is a good answer. */
-  note<Value>(answer: Answer<Value>): Answer<Value> {
+  note<Value>(answer: SourceResult<Value>): SourceResult<Value> {
     if (answer.kind === 'ok' || harmless.has(answer.reason)) this.health.answered();
     else if (answer.reason === 'malformed') this.health.strike(answer.cause);
     else this.health.fail(answer);

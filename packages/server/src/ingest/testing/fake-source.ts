@@ -8,7 +8,7 @@ import { refOf } from '../../chain/find-blocks.ts';
 import { makeRun } from '../../chain/testing/chain-fixtures.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { toSlot } from '../../ledger/primitives.ts';
-import { type Answer, type RefusalReason, refusal } from '../../source/refusal.ts';
+import { type RefusalReason, refusal, type SourceResult } from '../../source/refusal.ts';
 import type { Commitment, SlotNotices, Source } from '../../source/source.ts';
 import { SourceHealth } from '../../source/source-health.ts';
 import { DueTimes } from '../follow/due-times.ts';
@@ -24,7 +24,7 @@ export interface FakeSourceOptions {
   readonly isHealthy?: boolean;
 }
 
-export const ok = <Value>(value: Value): Answer<Value> => ({ kind: 'ok', value });
+export const ok = <Value>(value: Value): SourceResult<Value> => ({ kind: 'ok', value });
 
 export const refuse = (reason: RefusalReason, cause = reason as string) =>
   Promise.resolve(refusal(reason, cause));

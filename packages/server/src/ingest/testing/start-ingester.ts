@@ -13,7 +13,7 @@ import type { BlockHeader } from '../../ledger/block.ts';
 import { type Slot, toSlot } from '../../ledger/primitives.ts';
 import { newCounts } from '../../source/normalize/normalize-counts.ts';
 import { PortalSource } from '../../source/portal/portal-source.ts';
-import { type Answer, refusal } from '../../source/refusal.ts';
+import { refusal, type SourceResult } from '../../source/refusal.ts';
 import { RpcSource } from '../../source/rpc/rpc-source.ts';
 import type { Commitment, Source } from '../../source/source.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
@@ -44,20 +44,20 @@ export class FakeNode implements Omit<Source, 'notices'> {
     return this.#answer('identity', () => ok({ genesisHash: this.genesisHash, content: null }));
   }
 
-  async slot(commitment: Commitment): Promise<Answer<Slot>> {
+  async slot(commitment: Commitment): Promise<SourceResult<Slot>> {
     return this.#answer('slot', () =>
       ok(toSlot(commitment === 'finalized' ? this.finalized : this.#head)),
     );
   }
 
-  async firstAvailable(): Promise<Answer<Slot>> {
+  async firstAvailable(): Promise<SourceResult<Slot>> {
     return this.#answer('firstAvailable', () => ok(this.headers[0]?.number ?? toSlot(0)));
   }
 
   async listSlots(
     { first, last }: { readonly first: number; readonly last: number },
     commitment: Commitment,
-  ): Promise<Answer<Slot[]>> {
+  ): Promise<SourceResult<Slot[]>> {
     const end = commitment === 'finalized' ? this.finalized : this.#head;
     const isListed = (slot: number) => slot >= first && slot <= last && slot <= end;
     return this.#answer('listSlots', () =>
@@ -65,7 +65,7 @@ export class FakeNode implements Omit<Source, 'notices'> {
     );
   }
 
-  async header(slot: Slot, commitment: Commitment): Promise<Answer<BlockHeader>> {
+  async header(slot: Slot, commitment: Commitment): Promise<SourceResult<BlockHeader>> {
     const isFinal = commitment === 'confirmed' || slot <= this.finalized;
     const found = this.headers.find(({ number }) => number === slot);
     return this.#answer('header', () =>
@@ -74,7 +74,7 @@ export class FakeNode implements Omit<Source, 'notices'> {
   }
 
   /** The bytes are the hash. `startIngester` prepares such blocks. */
-  async block(slot: Slot): Promise<Answer<Uint8Array>> {
+  async block(slot: Slot): Promise<SourceResult<Uint8Array>> {
     const found = this.headers.find(({ number }) => number === slot);
     return this.#answer('block', () =>
       found === undefined ? refusal('not-available', 'none') : ok(Buffer.from(found.hash)),
@@ -91,7 +91,7 @@ export class FakeNode implements Omit<Source, 'notices'> {
     return this.headers.at(-1)?.number ?? 0;
   }
 
-  #answer<Value>(call: string, answer: () => Answer<Value>): Answer<Value> {
+  #answer<Value>(call: string, answer: () => SourceResult<Value>): SourceResult<Value> {
     this.counts[call] = (this.counts[call] ?? 0) + 1;
     return this.isDown ? refusal('outage', 'HTTP 503') : answer();
   }

@@ -3,10 +3,10 @@ export { decodePages, readPageStarts, sumCounts, takeDecodedBytes } from './comm
 export { findDamagedChunk } from './common/checksum';
 export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './common/base58';
 export {
-  addColumn, addressTexts, applyChanges, highestOf, moveCodes, placeTransactions, resolvePost, startsOf, sumInRanges, sumOf,
+  addColumn, addressTexts, applyChanges, highestOf, moveCodes, locateTransactions, resolvePost, startsOf, sumInRanges, sumOf,
 } from './engine/columns';
 export { selectInstructions, selectRewards, selectRows, selectTransactions, setGroup } from './engine/select';
-export { cancelRequests, countByBlock, placeFromBlocks, placeKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
+export { cancelRequests, countByBlock, copyKeysFromBlocks, copyListedKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
 export { writeUlong } from '../../../../base/src/assembly/integers';
 export { setKeys } from './engine/write-context';
 export { takeKeyMissing } from './engine/write-values';

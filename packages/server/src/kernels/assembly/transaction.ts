@@ -26,7 +26,7 @@ import {
   TX_TOKEN_BALANCE_COUNT, TX_UNITS, TX_UNITS_NULL, TX_VERSION, TX_WRITABLE_COUNT,
 } from '../layout/columns';
 import {
-  emptyColumns, isFull, keepBytes, placeColumns, push, pushLong, reserveBytes, settleRows, takeBackRows,
+  emptyColumns, isFull, keepBytes, locateColumns, push, pushLong, reserveBytes, settleRows, takeBackRows,
 } from './transaction/rows';
 
 import { beginScan, partsAddress, scanBytes } from './common/scan';
@@ -64,22 +64,22 @@ const instructionError = memory.data(32, 16);
 
 /** Lays out the memory, once. The block is last, because its length varies. */
 export function initialize(): void {
-  let place: usize = (__heap_base + 63) & ~63;
-  const decoder = place;
-  place += BASE58_DECODE_BYTES + 64;
-  const addresses = (place + 63) & ~63;
-  place = addresses + ADDRESS_TABLE_BYTES;
-  const keyList = place;
-  place += KEY_LIST_BYTES;
-  const texts = place;
-  place += ERROR_TEXT_BYTES;
-  const calls = place;
-  place += CALLS_BYTES;
-  const lines = (place + 7) & ~7;
+  let cursor: usize = (__heap_base + 63) & ~63;
+  const decoder = cursor;
+  cursor += BASE58_DECODE_BYTES + 64;
+  const addresses = (cursor + 63) & ~63;
+  cursor = addresses + ADDRESS_TABLE_BYTES;
+  const keyList = cursor;
+  cursor += KEY_LIST_BYTES;
+  const texts = cursor;
+  cursor += ERROR_TEXT_BYTES;
+  const calls = cursor;
+  cursor += CALLS_BYTES;
+  const lines = (cursor + 7) & ~7;
   const balances = lines + LOG_LINES_BYTES;
-  place = (balances + BALANCES_BYTES + 63) & ~63;
+  cursor = (balances + BALANCES_BYTES + 63) & ~63;
   // The last column may be written slightly beyond its end.
-  input = (placeColumns(place) + 128 + 63) & ~63;
+  input = (locateColumns(cursor) + 128 + 63) & ~63;
   const pages = <i32>((input + 65535) >> 16);
   if (pages > memory.size()) memory.grow(pages - memory.size());
   base58DecodeInitialize(decoder);
@@ -93,8 +93,8 @@ export function initialize(): void {
   setText(instructionError, '{"InstructionError":[');
 }
 
-function setText(place: usize, text: string): void {
-  for (let i = 0; i < text.length; i++) store<u8>(place + <usize>i, <u8>text.charCodeAt(i));
+function setText(cursor: usize, text: string): void {
+  for (let i = 0; i < text.length; i++) store<u8>(cursor + <usize>i, <u8>text.charCodeAt(i));
 }
 
 export function inputAddress(): usize {
@@ -264,8 +264,8 @@ function readSignatures(): bool {
   if (take(0x5d)) return true;
   do {
     if (!readText() || textLength > signatureLengthMax) return false;
-    const place = reserveBytes(TX_SIGNATURES, signatureLengthMax + BASE58_OUTPUT_SLACK);
-    if (place == 0 || base58Decode(textStart, textLength, place) != <i32>signatureBytes) return false;
+    const cursor = reserveBytes(TX_SIGNATURES, signatureLengthMax + BASE58_OUTPUT_SLACK);
+    if (cursor == 0 || base58Decode(textStart, textLength, cursor) != <i32>signatureBytes) return false;
     keepBytes(TX_SIGNATURES, signatureBytes);
     signatureCount++;
   } while (take(0x2c));

@@ -53,12 +53,12 @@ export function buildHashIndex({ hashes, values }: HashEntries): HashIndex {
     const value = values[i] as number;
     assert(value <= valueMax, 'the values of a hash index have 24 bits');
     const own = buckets[i] as number;
-    const place = starts[own] as number;
-    starts[own] = place + 1;
-    fingerprints[place] = (hashes[i] as number) & 0xff;
-    packed[place * valueBytes] = value;
-    packed[place * valueBytes + 1] = value >>> 8;
-    packed[place * valueBytes + 2] = value >>> 16;
+    const position = starts[own] as number;
+    starts[own] = position + 1;
+    fingerprints[position] = (hashes[i] as number) & 0xff;
+    packed[position * valueBytes] = value;
+    packed[position * valueBytes + 1] = value >>> 8;
+    packed[position * valueBytes + 2] = value >>> 16;
   }
   return { blocks, fingerprints, values: packed };
 }
@@ -86,8 +86,8 @@ export function lookUp(hash: number, blocksLength: number, read: ReadIndexPart):
   const bucketCount = countBuckets(blocksLength);
   const found: number[] = [];
   for (let i = 0; i < bucketCount; i++) {
-    const place = placeBucket(hash, blocksLength, i);
-    const bucket = decodeBucket(read('blocks', place.offset, place.length), place.inBlock);
+    const position = locateBucket(hash, blocksLength, i);
+    const bucket = decodeBucket(read('blocks', position.offset, position.length), position.inBlock);
     if (bucket.count > 0) found.push(...readValues(hash, bucket, read));
     if (!bucket.isFull) break;
   }
@@ -99,14 +99,14 @@ function countBuckets(blocksLength: number): number {
 }
 
 /** Where the count of a bucket is: a block by its byte range, and the bucket's number in it. */
-export interface BucketPlace {
+export interface BucketRange {
   readonly offset: number;
   readonly length: number;
   readonly inBlock: number;
 }
 
 /** Returns the position of the bucket in which a hash belongs, or of the bucket that is `after` buckets further on. */
-export function placeBucket(hash: number, blocksLength: number, after = 0): BucketPlace {
+export function locateBucket(hash: number, blocksLength: number, after = 0): BucketRange {
   const bucketCount = countBuckets(blocksLength);
   const bucket = ((hash >>> (32 - Math.log2(bucketCount))) + after) % bucketCount;
   const inBlock = bucket % blockBuckets;

@@ -46,9 +46,9 @@ export class PostingsBuilder {
     const sorted = new Uint32Array(this.#length);
     for (let i = 0; i < this.#length; i++) {
       const id = this.#ids[i] as number;
-      const place = cursor[id] as number;
-      cursor[id] = place + 1;
-      sorted[place] = this.#transactions[i] as number;
+      const position = cursor[id] as number;
+      cursor[id] = position + 1;
+      sorted[position] = this.#transactions[i] as number;
     }
     return { starts, sorted };
   }

@@ -5,12 +5,12 @@ import { openSegment } from '../read/open-segment.ts';
 import { buildSegment } from '../write/build-segment.ts';
 import { probeSignature } from './probe-signature.ts';
 import { hashSignature } from './segment-index.ts';
-import { locateSignatureIndex, type SignatureIndexPlace } from './signature-index-place.ts';
+import { locateSignatureIndex, type SignatureIndexRange } from './signature-index-range.ts';
 
 const content = { transactionsPerBlock: 40, votes: 0 };
 const blocks = simulatedBlocks({ content, firstSlot: 100, blockCount: 8 });
 const bytes = buildSegment(blocks);
-const place = locateSignatureIndex(openSegment(bytes)) as SignatureIndexPlace;
+const place = locateSignatureIndex(openSegment(bytes)) as SignatureIndexRange;
 const hashes = blocks
   .flatMap(({ transactions }) => transactions.flatMap(({ signatures }) => signatures))
   .map((signature) => hashSignature(decodeBase58(signature) as Uint8Array));
@@ -63,6 +63,6 @@ test('behavior: a segment without transactions has no signature', () => {
       tokenBalances: [],
     },
   ]);
-  const own = locateSignatureIndex(openSegment(empty)) as SignatureIndexPlace;
+  const own = locateSignatureIndex(openSegment(empty)) as SignatureIndexRange;
   expect(probe(hashes[0] as number, empty, own).canHave).toBe(false);
 });

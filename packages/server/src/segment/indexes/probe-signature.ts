@@ -4,23 +4,23 @@
  */
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { chunkBytes, findDamagedChunk } from '../encoding/chunk-checksums.ts';
-import { decodeBucket, hasFingerprint, placeBucket } from './hash-index.ts';
-import type { SignatureIndexPlace } from './signature-index-place.ts';
+import { decodeBucket, hasFingerprint, locateBucket } from './hash-index.ts';
+import type { SignatureIndexRange } from './signature-index-range.ts';
 
 /** Yields the byte ranges that it needs, receives their bytes, and returns the result. The caller may read in any way. */
 export type Probe = Generator<readonly ByteRange[], boolean, readonly Uint8Array[]>;
 
-export function* probeSignature(hash: number, place: SignatureIndexPlace): Probe {
-  const { offset, blockBytes } = place;
+export function* probeSignature(hash: number, range: SignatureIndexRange): Probe {
+  const { offset, blockBytes } = range;
   if (blockBytes === 0) return false;
-  const home = placeBucket(hash, blockBytes);
-  const block = yield* readVerified(offset + home.offset, home.length, place);
+  const home = locateBucket(hash, blockBytes);
+  const block = yield* readVerified(offset + home.offset, home.length, range);
   if (block === undefined) return true;
   const bucket = decodeBucket(block, home.inBlock);
   if (bucket.isFull) return true;
   if (bucket.count === 0) return false;
   const start = offset + blockBytes + bucket.start;
-  const fingerprints = yield* readVerified(start, bucket.count, place);
+  const fingerprints = yield* readVerified(start, bucket.count, range);
   return fingerprints === undefined || hasFingerprint(fingerprints, hash);
 }
 
@@ -28,7 +28,7 @@ export function* probeSignature(hash: number, place: SignatureIndexPlace): Probe
 function* readVerified(
   offset: number,
   length: number,
-  { plainBytes, checksums }: SignatureIndexPlace,
+  { plainBytes, checksums }: SignatureIndexRange,
 ): Generator<readonly ByteRange[], Uint8Array | undefined, readonly Uint8Array[]> {
   const first = Math.floor(offset / chunkBytes);
   const end = Math.ceil((offset + length) / chunkBytes);

@@ -148,9 +148,9 @@ export class SegmentIndex {
   /** Estimates how many transactions mention the address, from the size of its list. */
   estimate(id: number): number {
     const page = this.#page(id);
-    const place = id % pageKeyCount;
-    const isEmpty = (page.firsts[place] as number) < 0;
-    return isEmpty ? 0 : 1 + (page.ends[place] as number) - (page.starts[place] as number);
+    const position = id % pageKeyCount;
+    const isEmpty = (page.firsts[position] as number) < 0;
+    return isEmpty ? 0 : 1 + (page.ends[position] as number) - (page.starts[position] as number);
   }
 
   /** Returns the transactions that mention the address: ascending, numbered from the segment's first. The caller must not modify them. */
@@ -167,17 +167,17 @@ export class SegmentIndex {
 
   #decode(id: number): Uint32Array {
     const page = this.#page(id);
-    const place = id % pageKeyCount;
-    const first = page.firsts[place] as number;
+    const position = id % pageKeyCount;
+    const first = page.firsts[position] as number;
     if (first < 0) return new Uint32Array(0);
     const list = new Uint32Array(this.estimate(id));
     list[0] = first;
     let count = 1;
     let last = first;
     const { bytes } = page;
-    const end = page.ends[place] as number;
+    const end = page.ends[position] as number;
     // Lists may be long, so numbers are decoded in place, without allocating a pair for each.
-    for (let at = page.starts[place] as number; at < end; ) {
+    for (let at = page.starts[position] as number; at < end; ) {
       let distance = 0;
       let scale = 1;
       let byte = bytes[at++] as number;
@@ -238,15 +238,15 @@ function scanPostings(bytes: Uint8Array): PostingsPage {
     }
   };
   let first = 0;
-  for (let place = 0; at < bytes.length; place++) {
+  for (let position = 0; at < bytes.length; position++) {
     const length = next();
     const end = at + length;
     if (length > 0) {
       const folded = next();
       first += folded % 2 === 0 ? folded / 2 : -(folded + 1) / 2;
-      firsts[place] = first;
-      starts[place] = at;
-      ends[place] = end;
+      firsts[position] = first;
+      starts[position] = at;
+      ends[position] = end;
     }
     at = end;
   }

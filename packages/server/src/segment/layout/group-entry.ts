@@ -1,5 +1,5 @@
 /** The place of a section in a segment. */
-export interface SectionPlace {
+export interface SectionRange {
   readonly offset: number;
   readonly storedLength: number;
   /** The size of the longest page before compression. */
@@ -20,7 +20,7 @@ export interface GroupEntry {
   /** Where the lengths of the group's pages are stored: a table directly before the first section. */
   readonly pageTable: { readonly offset: number; readonly length: number };
   /** By section number. */
-  readonly sections: readonly SectionPlace[];
+  readonly sections: readonly SectionRange[];
 }
 
 /** Returns the number of pages of each paged section of the group. */

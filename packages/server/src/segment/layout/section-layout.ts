@@ -43,7 +43,7 @@ export function valueBytes({ coding, unit }: StoredColumn): number {
   return coding === CODING.long ? 8 : 4;
 }
 
-export interface PlacedColumn {
+export interface LocatedColumn {
   readonly column: StoredColumn;
   readonly values: number;
   /** How many values fit. */
@@ -54,7 +54,7 @@ export interface PlacedColumn {
 export function writeDescriptors(
   ints: Uint32Array,
   at: number,
-  placed: readonly PlacedColumn[],
+  placed: readonly LocatedColumn[],
 ): void {
   let own = at;
   for (const { column, values, capacity } of placed) {

@@ -2,7 +2,7 @@ import { assert } from '@sluice/base/assert';
 import type { ByteReader } from '../encoding/byte-stream.ts';
 import { damaged } from '../encoding/unit.ts';
 import { DOMAINS } from './columns.ts';
-import type { GroupEntry, SectionPlace } from './group-entry.ts';
+import type { GroupEntry, SectionRange } from './group-entry.ts';
 
 /** Where the numbers of a group are in its part of the array. */
 const firstBlockAt = 0;
@@ -85,7 +85,7 @@ export class StoredGroup implements GroupEntry {
     return DOMAINS.map((_, domain) => this.totalOf(domain));
   }
 
-  get sections(): SectionPlace[] {
+  get sections(): SectionRange[] {
     return Array.from({ length: this.sectionCount }, (_, section) => this.sectionAt(section));
   }
 
@@ -94,7 +94,7 @@ export class StoredGroup implements GroupEntry {
     return this.#number(totalsAt + domain);
   }
 
-  sectionAt(section: number): SectionPlace {
+  sectionAt(section: number): SectionRange {
     assert(section < this.sectionCount, 'the segment has the section');
     const at = sectionsAt + section * sectionNumbers;
     return {

@@ -13,7 +13,7 @@ import type { GroupRows } from '../layout/row-buffer.ts';
 import {
   beginGroup,
   columnNamed,
-  type PlacedColumn,
+  type LocatedColumn,
   valueBytes,
   writeDescriptors,
 } from '../layout/section-layout.ts';
@@ -96,7 +96,7 @@ class GroupDecoder {
     const { isPacked, columns } = elementAt(layout, section);
     const { bytes, lengths, dictionary } = elementAt(sections, section);
     const start = this.#next;
-    const placed = columns.map((column): PlacedColumn => {
+    const placed = columns.map((column): LocatedColumn => {
       const capacity = elementAt(entry.totals, column.domain);
       return { column, values: this.#reserve(capacity * valueBytes(column)), capacity };
     });
@@ -110,7 +110,7 @@ class GroupDecoder {
     const memory = new Uint8Array(this.#kernel.memory.buffer);
     memory.set(bytes, stored);
     if (isPacked) memory.set(dictionary, window);
-    this.#placePages(pages, stored, lengths);
+    this.#locatePages(pages, stored, lengths);
     const isWhole = section >= pagedSectionCount;
     const failed = this.#kernel.exports.decodePages(
       descriptors,
@@ -128,7 +128,7 @@ class GroupDecoder {
     this.#next = start;
   }
 
-  #placePages(pages: number, stored: number, lengths: Uint32Array): void {
+  #locatePages(pages: number, stored: number, lengths: Uint32Array): void {
     const ints = this.#ints;
     let at = stored;
     lengths.forEach((length, page) => {
@@ -138,7 +138,7 @@ class GroupDecoder {
     });
   }
 
-  #keep(placed: readonly PlacedColumn[]): void {
+  #keep(placed: readonly LocatedColumn[]): void {
     for (const { column, values, capacity } of placed) {
       const name = columnNamed(column.id);
       if (name === undefined) continue;

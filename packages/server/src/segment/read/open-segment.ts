@@ -74,13 +74,13 @@ export async function readSegmentHeaders(remote: RemoteBytes): Promise<readonly 
   const footer = decodeFooter(await remote.read(length - footerBytes, footerBytes), length);
   const stored = await remote.read(footer.offset, footer.storedLength);
   const directory = decodeDirectory(stored, footer, length);
-  const { start, end } = blockTablePlace(directory);
+  const { start, end } = blockTableRange(directory);
   const table = await remote.read(start, end - start);
   return new Segment(partInMemory(table, start, length), directory).headers.toArray();
 }
 
 /** The units of the block table are adjacent. */
-function blockTablePlace({ parts }: StoredDirectory): { start: number; end: number } {
+function blockTableRange({ parts }: StoredDirectory): { start: number; end: number } {
   let [start, end] = [Number.POSITIVE_INFINITY, 0];
   for (const { kind, entry } of parts) {
     if (kind !== PART.blockColumn) continue;
@@ -160,7 +160,7 @@ export class Segment {
     const known = this.#withBlockTable;
     this.#withBlockTable = undefined;
     if (known !== undefined) return known;
-    const { start, end } = blockTablePlace(this.directory);
+    const { start, end } = blockTableRange(this.directory);
     const table = this.bytes.read(start, end - start);
     const made = new Segment(partInMemory(table, start, this.bytes.length), this.directory);
     this.#withBlockTable = made;
@@ -172,8 +172,8 @@ export class Segment {
     const entry = this.directory.groups[number];
     if (entry === undefined) throw damaged(`group ${number}`, 'the directory does not list it');
     const lengths = this.readPageTable(number);
-    const sections = entry.sections.map((place, section) => ({
-      bytes: this.readPlain(place.offset, place.storedLength, sectionName(number, section)),
+    const sections = entry.sections.map((range, section) => ({
+      bytes: this.readPlain(range.offset, range.storedLength, sectionName(number, section)),
       lengths: elementAt(lengths, section),
       dictionary: this.readSectionDictionary(section),
     }));

@@ -136,10 +136,10 @@ export class BlockAppender {
     texts: TextTable,
   ): void {
     const address = instruction.instructionAddress;
-    const isOdd = !followsFrom(before, address);
+    const isIrregular = !followsFrom(before, address);
     rows.insDepth.push(address.length);
-    rows.insOdd.push(isOdd ? address.length : 0);
-    if (isOdd) for (const step of address) rows.insOddSteps.push(step);
+    rows.insOdd.push(isIrregular ? address.length : 0);
+    if (isIrregular) for (const step of address) rows.insOddSteps.push(step);
     rows.insProgram.push(this.#position(instruction.programId));
     rows.insAccountCount.push(instruction.accounts.length);
     for (const account of instruction.accounts) rows.insAccounts.push(this.#position(account));

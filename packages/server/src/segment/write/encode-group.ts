@@ -10,7 +10,7 @@ import type { StoredColumn, StoredSection } from '../layout/directory.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
 import {
   beginGroup,
-  type PlacedColumn,
+  type LocatedColumn,
   SECTION_COLUMNS,
   valueBytes,
   writeDescriptors,
@@ -77,7 +77,7 @@ class GroupEncoder {
     const transactionCount = this.#rows.txIndex.length;
     const { pageTransactions } = this.#options;
     this.#counts = this.#reserve(pageTransactions * COUNTS_BYTES);
-    const sections = SECTIONS.map((_, number) => this.#place(number));
+    const sections = SECTIONS.map((_, number) => this.#openSection(number));
     const paged = sections.slice(0, pagedSectionCount);
     for (let first = 0; first < transactionCount; first += pageTransactions) {
       const count = Math.min(pageTransactions, transactionCount - first);
@@ -117,10 +117,10 @@ class GroupEncoder {
     return at;
   }
 
-  #place(number: number): OpenSection {
+  #openSection(number: number): OpenSection {
     const { columns } = elementAt(this.#options.layout, number);
     let rawBytes = slackBytes;
-    const placed = columns.map((column, i): PlacedColumn => {
+    const placed = columns.map((column, i): LocatedColumn => {
       const values = this.#valuesOf(number, i);
       const at = this.#reserve(values.byteLength);
       const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);

@@ -2,7 +2,7 @@
  * Reads the values of one parsed block. Invalid values throw an error with slot, transaction and field. The name of the field is only
  * composed for an error.
  */
-import type { BlockPlaceDetail } from '@sluice/base/error-details';
+import type { BlockLocation } from '@sluice/base/error-details';
 import { CodedError } from '@sluice/base/errors';
 import {
   type Address,
@@ -58,7 +58,7 @@ export class BlockReader {
     return cut === text ? shown : `${shown}… (${text.length} characters)`;
   }
 
-  detail(field: string, index = -1): BlockPlaceDetail {
+  detail(field: string, index = -1): BlockLocation {
     const name = index < 0 ? field : `${field}[${index}]`;
     if (this.transaction < 0) return { slot: this.slot, field: name };
     return { slot: this.slot, transaction: this.transaction, field: name };

@@ -13,7 +13,7 @@ import { type Dispatcher, Pool } from 'undici';
 import type { BlockRef } from '../../ledger/block.ts';
 import { parseBlockHash, parseSlot } from '../../ledger/primitives.ts';
 import { joinParts, LineTooLong, splitLines } from '../files/split-lines.ts';
-import { type Answer, type Refusal, refusal, refusalOfStatus } from '../refusal.ts';
+import { type Refusal, refusal, refusalOfStatus, type SourceResult } from '../refusal.ts';
 import { headersOf, type ObserveCall, parseSourceUrl } from '../rpc/rpc-client.ts';
 
 export interface PortalClientOptions {
@@ -30,7 +30,7 @@ export interface PortalClientDependencies {
   readonly observeCall?: ObserveCall;
 }
 
-export type PortalAnswer =
+export type PortalResponse =
   | { readonly kind: 'lines'; readonly lines: PortalLines }
   /** The whole range is above the head of the portal. */
   | { readonly kind: 'above' }
@@ -65,7 +65,7 @@ export class PortalClient {
   }
 
   /** Returns a small JSON response. */
-  async read(path: string, signal: AbortSignal): Promise<Answer<unknown>> {
+  async read(path: string, signal: AbortSignal): Promise<SourceResult<unknown>> {
     const response = await this.#request('GET', path, undefined, signal);
     if (response.kind === 'refused') return response;
     if (response.statusCode !== 200) return this.#refuse(response);
@@ -78,7 +78,7 @@ export class PortalClient {
   }
 
   /** Opens a stream of lines. The caller reads it to its end or calls `return`. */
-  async open(path: string, query: string, signal: AbortSignal): Promise<PortalAnswer> {
+  async open(path: string, query: string, signal: AbortSignal): Promise<PortalResponse> {
     const response = await this.#request('POST', path, query, signal);
     if (response.kind === 'refused') return response;
     if (response.statusCode === 200) return { kind: 'lines', lines: this.#linesOf(response) };

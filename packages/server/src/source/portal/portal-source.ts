@@ -2,7 +2,7 @@
 import { hasMembers, memberOf } from '@sluice/protocol/unknown-value';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { parseBlockHash, parseSlot, type Slot } from '../../ledger/primitives.ts';
-import { type Answer, type Refusal, refusal } from '../refusal.ts';
+import { type Refusal, refusal, type SourceResult } from '../refusal.ts';
 import type {
   BlockStream,
   Commitment,
@@ -14,10 +14,10 @@ import type {
 } from '../source.ts';
 import { buildBlockQuery, buildHeaderQuery } from './line-query.ts';
 import {
-  type PortalAnswer,
   PortalClient,
   type PortalClientDependencies,
   type PortalLines,
+  type PortalResponse,
 } from './portal-client.ts';
 import { lineBytesMax } from './read-line-block.ts';
 
@@ -40,11 +40,11 @@ export class PortalSource implements Source {
     this.#client = new PortalClient({ url, key, lineBytesMax }, dependencies);
   }
 
-  identity(signal: AbortSignal): Promise<Answer<SourceIdentity>> {
+  identity(signal: AbortSignal): Promise<SourceResult<SourceIdentity>> {
     return this.#read('/status', signal, parseIdentity);
   }
 
-  async slot(commitment: Commitment, signal: AbortSignal): Promise<Answer<Slot>> {
+  async slot(commitment: Commitment, signal: AbortSignal): Promise<SourceResult<Slot>> {
     const path = commitment === 'finalized' ? '/finalized-head' : '/head';
     const answer = await this.#read(path, signal, (value) =>
       value === null ? null : parseSlot(memberOf(value, 'number')),
@@ -54,7 +54,7 @@ export class PortalSource implements Source {
     return { kind: 'ok', value: answer.value };
   }
 
-  firstAvailable(signal: AbortSignal): Promise<Answer<Slot>> {
+  firstAvailable(signal: AbortSignal): Promise<SourceResult<Slot>> {
     return this.#read('/metadata', signal, (value) => parseSlot(memberOf(value, 'start_block')));
   }
 
@@ -62,7 +62,7 @@ export class PortalSource implements Source {
     range: { readonly first: number; readonly last: number },
     commitment: Commitment,
     signal: AbortSignal,
-  ): Promise<Answer<Slot[]>> {
+  ): Promise<SourceResult<Slot[]>> {
     const query = buildHeaderQuery({ fromBlock: range.first, toBlock: range.last });
     const opened = await this.#client.open(pathOf(commitment), query, signal);
     if (opened.kind === 'above') return { kind: 'ok', value: [] };
@@ -86,7 +86,7 @@ export class PortalSource implements Source {
     slot: Slot,
     commitment: Commitment,
     signal: AbortSignal,
-  ): Promise<Answer<BlockHeader>> {
+  ): Promise<SourceResult<BlockHeader>> {
     const query = buildHeaderQuery({ fromBlock: slot, toBlock: slot });
     const line = await this.#readLine(commitment, query, signal);
     if (line.kind === 'refused') return line;
@@ -100,7 +100,7 @@ export class PortalSource implements Source {
     slot: Slot,
     commitment: Commitment,
     { signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
-  ): Promise<Answer<Uint8Array>> {
+  ): Promise<SourceResult<Uint8Array>> {
     const query = buildBlockQuery({ fromBlock: slot, toBlock: slot });
     return this.#readLine(commitment, query, signal);
   }
@@ -126,7 +126,7 @@ export class PortalSource implements Source {
     path: string,
     signal: AbortSignal,
     parse: (value: unknown) => Value | undefined,
-  ): Promise<Answer<Value>> {
+  ): Promise<SourceResult<Value>> {
     const answer = await this.#client.read(path, signal);
     if (answer.kind === 'refused') return answer;
     const value = parse(answer.value);
@@ -139,7 +139,7 @@ export class PortalSource implements Source {
     commitment: Commitment,
     query: string,
     signal: AbortSignal,
-  ): Promise<Answer<Uint8Array>> {
+  ): Promise<SourceResult<Uint8Array>> {
     const opened = await this.#client.open(pathOf(commitment), query, signal);
     if (opened.kind === 'above')
       return refusal('not-available', 'the slot is above the head of the portal');
@@ -156,7 +156,7 @@ function pathOf(commitment: Commitment): string {
   return commitment === 'finalized' ? '/finalized-stream' : '/stream';
 }
 
-function asRefusal(feed: Exclude<PortalAnswer, { kind: 'lines' | 'above' }>): Refusal {
+function asRefusal(feed: Exclude<PortalResponse, { kind: 'lines' | 'above' }>): Refusal {
   if (feed.kind === 'refused') return feed;
   return refusal('malformed', 'the portal reported a conflict although no parent was sent');
 }

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { workerUrl } from '@sluice/base/worker-url';
-import { type Answer, refusal } from '../refusal.ts';
+import { refusal, type SourceResult } from '../refusal.ts';
 import type { Poster, PosterOptions, PostReply, PostRequest } from './http-poster.ts';
 
 export type ToFetchThread =
@@ -16,7 +16,7 @@ export type ToFetchThread =
 
 export interface FromFetchThread {
   readonly id: number;
-  readonly answer: Answer<PostReply>;
+  readonly answer: SourceResult<PostReply>;
 }
 
 const threadEnded = refusal('outage', 'the fetch thread has ended');
@@ -24,7 +24,7 @@ const threadEnded = refusal('outage', 'the fetch thread has ended');
 /** The thread has few objects: those of the open requests. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 } as const;
 
-type Settle = (answer: Answer<PostReply>) => void;
+type Settle = (answer: SourceResult<PostReply>) => void;
 
 /** Sends requests from a worker thread that all sources share. The thread starts with the first request and after a crash. */
 export class FetchThread {
@@ -59,7 +59,7 @@ export class FetchThread {
     server: PosterOptions,
     request: PostRequest,
     signal: AbortSignal,
-  ): Promise<Answer<PostReply>> {
+  ): Promise<SourceResult<PostReply>> {
     if (this.#isClosed) return Promise.resolve(threadEnded);
     const id = this.#nextId++;
     this.#worker ??= this.#start();

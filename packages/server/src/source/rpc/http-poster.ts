@@ -3,7 +3,7 @@
 import { discard } from '@sluice/base/memory/discard';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 import { type Dispatcher, Pool } from 'undici';
-import { type Answer, refusal, refusalOfStatus } from '../refusal.ts';
+import { refusal, refusalOfStatus, type SourceResult } from '../refusal.ts';
 import { findResult, resultMarginBytes } from './find-result.ts';
 import { gunzipBounded } from './gunzip-bounded.ts';
 import { scanResult } from './scan-result.ts';
@@ -37,7 +37,7 @@ export interface PostReply {
 
 /** Sends requests from this thread or from another one. */
 export interface Poster {
-  post(request: PostRequest, signal: AbortSignal): Promise<Answer<PostReply>>;
+  post(request: PostRequest, signal: AbortSignal): Promise<SourceResult<PostReply>>;
   /** Returns the memory of a reply that is no longer used. */
   giveBack(bytes: Uint8Array): void;
 }
@@ -56,7 +56,7 @@ export class HttpPoster implements Poster {
     this.#pool = new Pool(origin, { connections: connectionCount, keepAliveTimeout: keepAliveMs });
   }
 
-  async post(request: PostRequest, signal: AbortSignal): Promise<Answer<PostReply>> {
+  async post(request: PostRequest, signal: AbortSignal): Promise<SourceResult<PostReply>> {
     const { path, headers, body } = request;
     try {
       const response = await this.#pool.request({ method: 'POST', path, headers, body, signal });
@@ -79,7 +79,7 @@ async function read(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   { replyBytesMax, resultOf }: PostRequest,
   allocate: (length: number) => Uint8Array,
-): Promise<Answer<PostReply>> {
+): Promise<SourceResult<PostReply>> {
   if (statusCode !== 200) {
     // The body is not read, so that a hostile server cannot keep us busy.
     body.on('error', () => undefined).destroy();

@@ -7,7 +7,7 @@ import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import { type BucketRate, TokenBucket } from '@sluice/base/token-bucket';
 import { hasMembers, memberOf } from '@sluice/protocol/unknown-value';
-import { type Answer, type Refusal, refusal, refusalOfRpcError } from '../refusal.ts';
+import { type Refusal, refusal, refusalOfRpcError, type SourceResult } from '../refusal.ts';
 import type { FetchThread } from './fetch-thread.ts';
 import { HttpPoster, type Poster, type PostReply, type PostRequest } from './http-poster.ts';
 
@@ -74,7 +74,7 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
     options: CallOptions,
-  ): Promise<Answer<unknown>> {
+  ): Promise<SourceResult<unknown>> {
     const id = this.#nextId++;
     const request = this.#request(id, method, params);
     const reply = await this.#time(method, this.#post(this.#poster, request, options));
@@ -87,7 +87,7 @@ export class RpcClient {
     method: string,
     params: readonly unknown[],
     options: CallOptions,
-  ): Promise<Answer<Uint8Array | null>> {
+  ): Promise<SourceResult<Uint8Array | null>> {
     const id = this.#nextId++;
     const request = { ...this.#request(id, method, params), resultOf: id };
     const reply = await this.#time(method, this.#post(this.#blockPoster, request, options));
@@ -131,7 +131,7 @@ export class RpcClient {
     poster: Poster,
     request: PostRequest,
     { timeoutMs, signal }: CallOptions,
-  ): Promise<Answer<PostReply>> {
+  ): Promise<SourceResult<PostReply>> {
     // An aborted signal sends no further event.
     if (signal.aborted) return refusal('outage', overReason);
     const deadline = new AbortController();
@@ -188,7 +188,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 
-function parseReply(bytes: Uint8Array, id: number): Answer<unknown> {
+function parseReply(bytes: Uint8Array, id: number): SourceResult<unknown> {
   let reply: unknown;
   try {
     reply = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));

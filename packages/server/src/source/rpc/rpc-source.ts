@@ -4,7 +4,7 @@ import type { Random } from '@sluice/base/random';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { parseBlockHash, parseSlot, type Slot } from '../../ledger/primitives.ts';
-import { type Answer, refusal } from '../refusal.ts';
+import { refusal, type SourceResult } from '../refusal.ts';
 import {
   type Commitment,
   headTimeoutMs,
@@ -47,18 +47,18 @@ export class RpcSource implements Source {
     this.notices = new SlotWatcher({ urls: wsUrls, headers, onMute }, dependencies);
   }
 
-  identity(signal: AbortSignal): Promise<Answer<SourceIdentity>> {
+  identity(signal: AbortSignal): Promise<SourceResult<SourceIdentity>> {
     return this.#call('getGenesisHash', [], signal, (value) => {
       const genesisHash = parseBlockHash(value);
       return genesisHash === undefined ? undefined : { genesisHash, content: null };
     });
   }
 
-  slot(commitment: Commitment, signal: AbortSignal): Promise<Answer<Slot>> {
+  slot(commitment: Commitment, signal: AbortSignal): Promise<SourceResult<Slot>> {
     return this.#call('getSlot', [{ commitment }], signal, parseSlot);
   }
 
-  firstAvailable(signal: AbortSignal): Promise<Answer<Slot>> {
+  firstAvailable(signal: AbortSignal): Promise<SourceResult<Slot>> {
     return this.#call('getFirstAvailableBlock', [], signal, parseSlot);
   }
 
@@ -66,14 +66,18 @@ export class RpcSource implements Source {
     range: { readonly first: number; readonly last: number },
     commitment: Commitment,
     signal: AbortSignal,
-  ): Promise<Answer<Slot[]>> {
+  ): Promise<SourceResult<Slot[]>> {
     const { first, last } = range;
     return this.#call('getBlocks', [first, last, { commitment }], signal, (value) =>
       parseSlots(value, first, last),
     );
   }
 
-  header(slot: Slot, commitment: Commitment, signal: AbortSignal): Promise<Answer<BlockHeader>> {
+  header(
+    slot: Slot,
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<SourceResult<BlockHeader>> {
     const params = [
       slot,
       { ...blockConfig, commitment, transactionDetails: 'none', rewards: false },
@@ -85,7 +89,7 @@ export class RpcSource implements Source {
     slot: Slot,
     commitment: Commitment,
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
-  ): Promise<Answer<Uint8Array>> {
+  ): Promise<SourceResult<Uint8Array>> {
     const params = [slot, { ...blockConfig, commitment }];
     const answer = await this.#client.callForBytes('getBlock', params, options);
     if (answer.kind !== 'ok') return answer;
@@ -106,7 +110,7 @@ export class RpcSource implements Source {
     params: readonly unknown[],
     signal: AbortSignal,
     parse: (value: unknown) => Value | undefined,
-  ): Promise<Answer<Value>> {
+  ): Promise<SourceResult<Value>> {
     const answer = await this.#client.call(method, params, { timeoutMs: headTimeoutMs, signal });
     if (answer.kind !== 'ok') return answer;
     if (answer.value === null) return refusal('pending', `${method} returned null`);

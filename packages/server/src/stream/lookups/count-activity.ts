@@ -6,8 +6,14 @@ import type { SegmentActivity } from '../../engine/lookup/count-activity.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';
 import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator-lengths.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
-import { firstSlotOf, lastSlotOf, listPlaces, newestPlaces, type Place } from './places.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
+import {
+  firstSlotOf,
+  lastSlotOf,
+  listParts,
+  newestParts,
+  type SnapshotPart,
+} from './snapshot-parts.ts';
 
 export interface ActivityRequest {
   readonly range: BlockRange;
@@ -26,18 +32,18 @@ export async function countActivity(
   { dataset, lookups }: ActivityDependencies,
   signal: AbortSignal,
 ): Promise<Activity> {
-  const all = listPlaces(snapshot, range);
-  const places = newestPlaces(all, LOOKUP_LIMITS);
-  const prefixLengths = await findPrefixLengths(places, lookups, signal);
-  const results = await lookups.run(places, { kind: 'activity', range, prefixLengths }, signal);
-  const isCut = all.length > places.length;
-  const hashes = await listBlockHashes(places, snapshot, dataset);
+  const all = listParts(snapshot, range);
+  const parts = newestParts(all, LOOKUP_LIMITS);
+  const prefixLengths = await findPrefixLengths(parts, lookups, signal);
+  const results = await lookups.run(parts, { kind: 'activity', range, prefixLengths }, signal);
+  const isCut = all.length > parts.length;
+  const hashes = await listBlockHashes(parts, snapshot, dataset);
   for (const { lastHashes } of results) for (const hash of lastHashes) hashes.add(hash);
   const total = (count: (result: SegmentActivity) => number) =>
     results.reduce((sum, result) => sum + count(result), 0);
   const list = (name: ActivityListName) => mergeCounts(results, name, { limit, hashes });
   return {
-    fromBlock: isCut ? Math.max(range.first, firstSlotOf(elementAt(places, 0))) : range.first,
+    fromBlock: isCut ? Math.max(range.first, firstSlotOf(elementAt(parts, 0))) : range.first,
     toBlock: range.last,
     isComplete: !isCut,
     blocks: total(({ blockCount }) => blockCount),
@@ -61,12 +67,12 @@ export async function countActivity(
 
 /** Returns the length of discriminators by program: the shortest one of all segments in the range, so that their counts can be added. */
 async function findPrefixLengths(
-  places: readonly Place[],
+  parts: readonly SnapshotPart[],
   lookups: SegmentLookups,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number>> {
   const lengths = new Map(DISCRIMINATOR_LENGTHS);
-  for (const own of await lookups.run(places, { kind: 'prefixes' }, signal)) {
+  for (const own of await lookups.run(parts, { kind: 'prefixes' }, signal)) {
     for (const [program, length] of own)
       lengths.set(program, Math.min(length, lengths.get(program) ?? length));
   }
@@ -75,11 +81,11 @@ async function findPrefixLengths(
 
 /** Returns the hashes of the blocks directly before the range, which its first transactions name. */
 async function listBlockHashes(
-  places: readonly Place[],
+  parts: readonly SnapshotPart[],
   snapshot: ChainSnapshot,
   dataset: DatasetReader,
 ): Promise<Set<string>> {
-  const [first] = places;
+  const [first] = parts;
   const hashes = new Set<string>();
   if (first === undefined) return hashes;
   const before = snapshot.segments.findLast(({ last }) => last.number < firstSlotOf(first));

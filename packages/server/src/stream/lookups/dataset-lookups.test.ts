@@ -15,7 +15,7 @@ import { parseTestQuery } from '../../engine/testing/arbitrary-query.ts';
 import { EnginePool } from '../../engine/threads/engine-pool.ts';
 import type { Block } from '../../ledger/block.ts';
 import type { Slot } from '../../ledger/primitives.ts';
-import { locateSignatureIndex } from '../../segment/indexes/signature-index-place.ts';
+import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';

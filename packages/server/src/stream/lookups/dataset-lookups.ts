@@ -21,10 +21,10 @@ import {
   listAccountTransactions,
 } from './list-account-transactions.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
-import type { Place } from './places.ts';
 import { SegmentLookups } from './segment-lookups.ts';
 import { WHOLE_BLOCK, WHOLE_TRANSACTION } from './selections.ts';
 import { SignatureCandidates } from './signature-candidates.ts';
+import type { SnapshotPart } from './snapshot-parts.ts';
 
 export interface DatasetLookupsDependencies {
   readonly dataset: DatasetReader;
@@ -34,7 +34,7 @@ export interface DatasetLookupsDependencies {
 }
 
 /** The result of a lookup, and the state of the chain that it was read from. */
-export interface LookedUp<Value> {
+export interface LookupResult<Value> {
   readonly value: Value;
   readonly snapshot: ChainSnapshot;
 }
@@ -53,8 +53,8 @@ export class DatasetLookups {
   }
 
   /** Returns the complete line of a block as bytes. Throws a coded error for a slot that is not stored or was skipped. */
-  block(slot: number, signal: AbortSignal): Promise<LookedUp<Uint8Array>> {
-    return this.#look(async (snapshot) => {
+  block(slot: number, signal: AbortSignal): Promise<LookupResult<Uint8Array>> {
+    return this.#withSnapshot(async (snapshot) => {
       const { head, start } = snapshot;
       if (start !== null && slot < start)
         throw new CodedError('slot-below-start', { path: 'slot', allowed: `${start} or more` });
@@ -66,10 +66,10 @@ export class DatasetLookups {
   }
 
   /** Returns the line of a transaction's block with only this transaction and its records. */
-  transaction(signature: Uint8Array, signal: AbortSignal): Promise<LookedUp<string>> {
-    return this.#look(async (snapshot) => {
-      for await (const places of this.#listCandidates(snapshot, signature, signal)) {
-        const line = await this.#findTransaction(places, signature, signal);
+  transaction(signature: Uint8Array, signal: AbortSignal): Promise<LookupResult<string>> {
+    return this.#withSnapshot(async (snapshot) => {
+      for await (const parts of this.#listCandidates(snapshot, signature, signal)) {
+        const line = await this.#findTransaction(parts, signature, signal);
         if (line !== undefined) return fillFinalizedHead(line, snapshot);
       }
       throw new CodedError('transaction-unknown', { path: 'signature' });
@@ -81,22 +81,22 @@ export class DatasetLookups {
     { hot, segments }: ChainSnapshot,
     signature: Uint8Array,
     signal: AbortSignal,
-  ): AsyncGenerator<readonly Place[]> {
-    yield hot.map((block): Place => ({ kind: 'hot', block })).reverse();
+  ): AsyncGenerator<readonly SnapshotPart[]> {
+    yield hot.map((block): SnapshotPart => ({ kind: 'hot', block })).reverse();
     const newestFirst = segments.toReversed();
     for await (const found of this.#candidates.find(newestFirst, signature, signal))
-      yield found.map((segment): Place => ({ kind: 'sealed', segment }));
+      yield found.map((segment): SnapshotPart => ({ kind: 'sealed', segment }));
   }
 
-  /** Returns the line of a transaction with its records, or undefined if none of the places has it. */
+  /** Returns the line of a transaction with its records, or undefined if none of the parts has it. */
   async #findTransaction(
-    places: readonly Place[],
+    parts: readonly SnapshotPart[],
     signature: Uint8Array,
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { batchCountMax } = LOOKUP_LIMITS;
-    for (let start = 0; start < places.length; start += batchCountMax) {
-      const batch = places.slice(start, start + batchCountMax);
+    for (let start = 0; start < parts.length; start += batchCountMax) {
+      const batch = parts.slice(start, start + batchCountMax);
       const results = await this.#lookups.run(batch, { kind: 'signature', signature }, signal);
       const found = results.findIndex((transactions) => transactions.length > 0);
       if (found < 0) continue;
@@ -111,8 +111,8 @@ export class DatasetLookups {
   accountTransactions(
     request: AccountRequest,
     signal: AbortSignal,
-  ): Promise<LookedUp<AccountTransactions>> {
-    return this.#look(async (snapshot) => {
+  ): Promise<LookupResult<AccountTransactions>> {
+    return this.#withSnapshot(async (snapshot) => {
       const { lines, next } = await listAccountTransactions(
         request,
         snapshot,
@@ -124,8 +124,8 @@ export class DatasetLookups {
   }
 
   /** Counts activity in a range of slots. A missing bound is that of the dataset. */
-  activity(request: PartialActivityRequest, signal: AbortSignal): Promise<LookedUp<Activity>> {
-    return this.#look(async (snapshot) => {
+  activity(request: PartialActivityRequest, signal: AbortSignal): Promise<LookupResult<Activity>> {
+    return this.#withSnapshot(async (snapshot) => {
       const { from = snapshot.start ?? 0, limit } = request;
       const { to = Math.max(from, snapshot.head?.number ?? 0) } = request;
       checkStart(from, 'from', snapshot);
@@ -137,14 +137,16 @@ export class DatasetLookups {
     });
   }
 
-  estimate(query: Query, signal: AbortSignal): Promise<LookedUp<Estimate>> {
-    return this.#look(async (snapshot) => {
+  estimate(query: Query, signal: AbortSignal): Promise<LookupResult<Estimate>> {
+    return this.#withSnapshot(async (snapshot) => {
       checkStart(query.fromBlock, 'fromBlock', snapshot);
       return estimateQuery(query, snapshot, this.#lookups, signal);
     });
   }
 
-  async #look<Value>(find: (snapshot: ChainSnapshot) => Promise<Value>): Promise<LookedUp<Value>> {
+  async #withSnapshot<Value>(
+    find: (snapshot: ChainSnapshot) => Promise<Value>,
+  ): Promise<LookupResult<Value>> {
     const { snapshot, release } = this.#dataset.acquire();
     try {
       if (snapshot.start === null) throw new CodedError('dataset-starting');

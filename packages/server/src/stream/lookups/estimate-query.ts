@@ -4,8 +4,8 @@ import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { SegmentEstimate } from '../../engine/lookup/estimate-segment.ts';
 import type { Query } from '../../query/query.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
-import { blockCountOf, listPlaces, type Place } from './places.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
+import { blockCountOf, listParts, type SnapshotPart } from './snapshot-parts.ts';
 
 /** Adds up the estimates of the segments of the query's range, or of a sample of them. */
 export async function estimateQuery(
@@ -16,19 +16,19 @@ export async function estimateQuery(
 ): Promise<Estimate> {
   const head = snapshot.head?.number ?? -1;
   const range = { first: query.fromBlock, last: Math.min(query.toBlock ?? Infinity, head) };
-  const places = listPlaces(snapshot, range);
-  const sample = takeEvenly(places, LOOKUP_LIMITS.estimateSegmentCountMax);
+  const parts = listParts(snapshot, range);
+  const sample = takeEvenly(parts, LOOKUP_LIMITS.estimateSegmentCountMax);
   const lookup = { kind: 'estimate', selection: selectionOf(query), range } as const;
   const results = await lookups.run(sample, lookup, signal);
-  const isSampled = sample.length < places.length;
+  const isSampled = sample.length < parts.length;
   const sum = (count: (one: SegmentEstimate) => number) =>
     results.reduce((total, one) => total + count(one), 0);
   const examinedBlocks = sum(({ blockCount }) => blockCount);
   const sampled = new Set(sample);
   // Only the first and the last segment can be partly in the range, and both are always in the sample.
-  const otherBlocks = places
-    .filter((place) => !sampled.has(place))
-    .reduce((total, place) => total + blockCountOf(place), 0);
+  const otherBlocks = parts
+    .filter((part) => !sampled.has(part))
+    .reduce((total, part) => total + blockCountOf(part), 0);
   const totalBlocks = examinedBlocks + otherBlocks;
   const scale = examinedBlocks === 0 ? 1 : totalBlocks / examinedBlocks;
   const scaled = (count: (one: SegmentEstimate) => number) => Math.round(sum(count) * scale);
@@ -38,10 +38,10 @@ export async function estimateQuery(
     toBlock: range.last,
     isSampled,
     segments: {
-      total: places.length,
+      total: parts.length,
       examined: sample.length,
       withCandidates: isSampled
-        ? Math.round((withCandidates.length / sample.length) * places.length)
+        ? Math.round((withCandidates.length / sample.length) * parts.length)
         : withCandidates.length,
     },
     blocks: {
@@ -56,11 +56,11 @@ export async function estimateQuery(
   };
 }
 
-/** Returns up to `countMax` evenly distributed places, including the first and the last. */
-function takeEvenly(places: readonly Place[], countMax: number): readonly Place[] {
-  if (places.length <= countMax) return places;
-  const step = (places.length - 1) / (countMax - 1);
-  return Array.from({ length: countMax }, (_, i) => elementAt(places, Math.round(i * step)));
+/** Returns up to `countMax` evenly distributed parts, including the first and the last. */
+function takeEvenly(parts: readonly SnapshotPart[], countMax: number): readonly SnapshotPart[] {
+  if (parts.length <= countMax) return parts;
+  const step = (parts.length - 1) / (countMax - 1);
+  return Array.from({ length: countMax }, (_, i) => elementAt(parts, Math.round(i * step)));
 }
 
 /** The part of the query that the threads need. */

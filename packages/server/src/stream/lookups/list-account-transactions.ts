@@ -1,16 +1,16 @@
 import { elementAt } from '@sluice/base/element-at';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
-import type { Mention, TransactionPlace } from '../../engine/lookup/find-mentions.ts';
+import type { Mention, TransactionPosition } from '../../engine/lookup/find-mentions.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
-import { firstSlotOf, listPlaces, newestPlaces, type Place } from './places.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
 import { LISTED_TRANSACTION } from './selections.ts';
+import { firstSlotOf, listParts, newestParts, type SnapshotPart } from './snapshot-parts.ts';
 
 export interface AccountRequest {
   /** 32 bytes. */
   readonly address: Uint8Array;
   /** Only transactions before this position; `null` starts at the head. */
-  readonly before: TransactionPlace | null;
+  readonly before: TransactionPosition | null;
   readonly limit: number;
 }
 
@@ -18,11 +18,11 @@ export interface AccountTransactions {
   /** One line per transaction, newest first. */
   readonly lines: readonly string[];
   /** Where the next page starts; `null` if there is nothing older. */
-  readonly next: TransactionPlace | null;
+  readonly next: TransactionPosition | null;
 }
 
-interface Found {
-  readonly place: Place;
+interface FoundMention {
+  readonly part: SnapshotPart;
   readonly mention: Mention;
 }
 
@@ -33,21 +33,19 @@ export async function listAccountTransactions(
   lookups: SegmentLookups,
   signal: AbortSignal,
 ): Promise<AccountTransactions> {
-  const all = listPlaces(snapshot, { first: 0, last: lastSlotBefore(before) });
+  const all = listParts(snapshot, { first: 0, last: lastSlotBefore(before) });
   // Hot blocks are in memory, and about a thousand of them are sealed at a time, so only segments are limited.
   const limits = { ...LOOKUP_LIMITS, hotBlockCountMax: Infinity };
-  const searched = newestPlaces(all, limits).toReversed();
-  const found: Found[] = [];
+  const searched = newestParts(all, limits).toReversed();
+  const found: FoundMention[] = [];
   let batchCount: number = LOOKUP_LIMITS.batchCountFirst;
   // One more than requested shows whether there is another page.
   for (let start = 0; start < searched.length && found.length <= limit; ) {
-    const places = searched.slice(start, start + batchCount);
+    const parts = searched.slice(start, start + batchCount);
     const lookup = { kind: 'mentions', address, before, countMax: limit + 1 } as const;
-    const mentions = await lookups.run(places, lookup, signal);
+    const mentions = await lookups.run(parts, lookup, signal);
     found.push(
-      ...places.flatMap((place, i) =>
-        elementAt(mentions, i).map((mention) => ({ place, mention })),
-      ),
+      ...parts.flatMap((part, i) => elementAt(mentions, i).map((mention) => ({ part, mention }))),
     );
     start += batchCount;
     batchCount = Math.min(batchCount * 2, LOOKUP_LIMITS.batchCountMax);
@@ -57,17 +55,17 @@ export async function listAccountTransactions(
   return { lines, next: nextPage(found, limit, all.length > searched.length, searched) };
 }
 
-function lastSlotBefore(before: TransactionPlace | null): number {
+function lastSlotBefore(before: TransactionPosition | null): number {
   if (before === null) return Infinity;
   return before.ordinal === 0 ? before.slot - 1 : before.slot;
 }
 
 function nextPage(
-  found: readonly Found[],
+  found: readonly FoundMention[],
   limit: number,
   isCut: boolean,
-  searched: readonly Place[],
-): TransactionPlace | null {
+  searched: readonly SnapshotPart[],
+): TransactionPosition | null {
   const last = found[limit - 1];
   if (found.length > limit && last !== undefined)
     return { slot: last.mention.slot, ordinal: last.mention.ordinal };
@@ -77,17 +75,17 @@ function nextPage(
 
 /** Reads the lines of the transactions, one segment after another. */
 async function readLines(
-  page: readonly Found[],
+  page: readonly FoundMention[],
   lookups: SegmentLookups,
   signal: AbortSignal,
 ): Promise<string[]> {
   const lines: string[] = [];
-  for (const place of new Set(page.map((found) => found.place))) {
+  for (const part of new Set(page.map((found) => found.part))) {
     const transactions = page
-      .filter((found) => found.place === place)
+      .filter((found) => found.part === part)
       .map(({ mention }) => mention.transaction);
     const lookup = { kind: 'records', selection: LISTED_TRANSACTION, transactions } as const;
-    const [own = []] = await lookups.run([place], lookup, signal);
+    const [own = []] = await lookups.run([part], lookup, signal);
     lines.push(...own);
   }
   return lines;

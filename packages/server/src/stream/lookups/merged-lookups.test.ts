@@ -9,15 +9,15 @@ import { countActivity } from './count-activity.ts';
 import { estimateQuery } from './estimate-query.ts';
 import { listAccountTransactions } from './list-account-transactions.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
+import type { SegmentLookups } from './segment-lookups.ts';
 import {
   blockCountOf,
   firstSlotOf,
   lastSlotOf,
-  listPlaces,
-  newestPlaces,
-  type Place,
-} from './places.ts';
-import type { SegmentLookups } from './segment-lookups.ts';
+  listParts,
+  newestParts,
+  type SnapshotPart,
+} from './snapshot-parts.ts';
 
 const run = makeRun(
   'a',
@@ -38,7 +38,7 @@ const snapshot = applyChanges(emptySnapshot, [
   { kind: 'extend', blocks: run.slice(5) },
 ]);
 const { signal } = new AbortController();
-const slotsOf = (places: readonly Place[]) => places.map(firstSlotOf);
+const slotsOf = (parts: readonly SnapshotPart[]) => parts.map(firstSlotOf);
 
 /** A chain of this many segments with one block each, from slot 10. */
 function chainOf(count: number) {
@@ -58,24 +58,24 @@ function chainOf(count: number) {
 }
 
 interface Call {
-  readonly places: readonly Place[];
+  readonly parts: readonly SnapshotPart[];
   readonly lookup: { readonly kind: string; readonly [key: string]: unknown };
 }
 
 let calls: Call[];
-let answer: (place: Place, lookup: Call['lookup']) => unknown;
+let answer: (part: SnapshotPart, lookup: Call['lookup']) => unknown;
 beforeEach(() => {
   calls = [];
 });
 
 const lookups = {
-  run: async (places: readonly Place[], lookup: Call['lookup']) => {
-    calls.push({ places, lookup });
-    return places.map((place) => answer(place, lookup));
+  run: async (parts: readonly SnapshotPart[], lookup: Call['lookup']) => {
+    calls.push({ parts, lookup });
+    return parts.map((part) => answer(part, lookup));
   },
 } as unknown as SegmentLookups;
 
-describe('places', () => {
+describe('parts', () => {
   test.each([
     [0, 99, [10, 14, 18, 20, 22, 24]],
     [12, 13, [10]],
@@ -85,14 +85,14 @@ describe('places', () => {
     [19, 19, []],
     [20, 22, [20, 22]],
     [21, 23, [22]],
-  ])('default: slots %i to %i are in the places that begin with %j', (first, last, expected) => {
-    expect(slotsOf(listPlaces(snapshot, { first, last }))).toEqual(expected);
+  ])('default: slots %i to %i are in the parts that begin with %j', (first, last, expected) => {
+    expect(slotsOf(listParts(snapshot, { first, last }))).toEqual(expected);
   });
 
   test('behavior: segments and blocks have their own first and last slot and count', () => {
-    const places = listPlaces(snapshot, { first: 14, last: 20 });
-    expect(places.map(lastSlotOf)).toEqual([16, 18, 20]);
-    expect(places.map(blockCountOf)).toEqual([2, 1, 1]);
+    const parts = listParts(snapshot, { first: 14, last: 20 });
+    expect(parts.map(lastSlotOf)).toEqual([16, 18, 20]);
+    expect(parts.map(blockCountOf)).toEqual([2, 1, 1]);
   });
 
   test.each([
@@ -104,8 +104,8 @@ describe('places', () => {
   ])(
     'limit: with at most %i segments and %i hot blocks the newest are taken',
     (segmentCountMax, hotBlockCountMax, expected) => {
-      const all = listPlaces(snapshot, { first: 0, last: 99 });
-      expect(slotsOf(newestPlaces(all, { segmentCountMax, hotBlockCountMax }))).toEqual(expected);
+      const all = listParts(snapshot, { first: 0, last: 99 });
+      expect(slotsOf(newestParts(all, { segmentCountMax, hotBlockCountMax }))).toEqual(expected);
     },
   );
 });
@@ -126,16 +126,16 @@ describe('activity', () => {
   } as unknown as DatasetReader;
   beforeEach(() => {
     readHeadersOf = [];
-    answer = (place, { kind }) =>
+    answer = (part, { kind }) =>
       kind === 'prefixes'
-        ? new Map([['program', firstSlotOf(place)]])
+        ? new Map([['program', firstSlotOf(part)]])
         : {
             blockCount: 2,
             transactionCount: 5,
-            lastHashes: [`last ${firstSlotOf(place)}`],
+            lastHashes: [`last ${firstSlotOf(part)}`],
             programs: { rows: rows(['b', 3], ['a', 3], ['c', 1]), isCut: false },
             discriminators: { rows: rows(['b', 2, '02'], ['b', 2, '01']), isCut: true },
-            mints: { rows: rows(['m', 1]), isCut: firstSlotOf(place) === 14 },
+            mints: { rows: rows(['m', 1]), isCut: firstSlotOf(part) === 14 },
             accounts: {
               rows: rows(['before', 9], ['last 14', 8], [hash('a20'), 7], ['x', 6]),
               isCut: false,
@@ -199,9 +199,9 @@ describe('activity', () => {
 
 describe('an estimate', () => {
   beforeEach(() => {
-    answer = (place) => ({
-      blockCount: blockCountOf(place),
-      candidateBlockCount: firstSlotOf(place) % 4 === 2 ? 1 : 0,
+    answer = (part) => ({
+      blockCount: blockCountOf(part),
+      candidateBlockCount: firstSlotOf(part) % 4 === 2 ? 1 : 0,
       transactionCount: 10,
       candidateCount: 3,
       byteCount: 100,
@@ -246,10 +246,10 @@ describe('an estimate', () => {
       blocks: { total: 2 * countMax },
       transactions: { total: 20 * countMax, toExamine: 6 * countMax },
     });
-    const sampled = slotsOf(calls[0]?.places ?? []);
+    const sampled = slotsOf(calls[0]?.parts ?? []);
     expect([sampled[0], sampled.at(-1)]).toEqual([10, 9 + 2 * countMax]);
     expect(new Set(sampled).size).toBe(countMax);
-    const exact = calls[0]?.places.filter((place) => firstSlotOf(place) % 4 === 2).length ?? 0;
+    const exact = calls[0]?.parts.filter((part) => firstSlotOf(part) % 4 === 2).length ?? 0;
     expect(result.segments.withCandidates).toBe(2 * exact);
     calls = [];
     expect((await estimate({ fromBlock: 10 }, chainOf(countMax))).isSampled).toBe(false);
@@ -259,8 +259,8 @@ describe('an estimate', () => {
 describe('the transactions of an account', () => {
   const address = new Uint8Array(32);
   beforeEach(() => {
-    answer = (place, { kind, transactions }) => {
-      const number = firstSlotOf(place);
+    answer = (part, { kind, transactions }) => {
+      const number = firstSlotOf(part);
       if (kind === 'records') return (transactions as number[]).map((one) => `${number} ${one}`);
       return [1, 0].map((ordinal) => ({ slot: number, ordinal, transaction: ordinal }));
     };
@@ -277,7 +277,7 @@ describe('the transactions of an account', () => {
       lines: ['24 1', '24 0', '22 1'],
       next: { slot: 22, ordinal: 1 },
     });
-    expect(searches().map(({ places }) => slotsOf(places))).toEqual([[24, 22, 20, 18]]);
+    expect(searches().map(({ parts }) => slotsOf(parts))).toEqual([[24, 22, 20, 18]]);
     expect(searches()[0]?.lookup['countMax']).toBe(4);
   });
 
@@ -285,7 +285,7 @@ describe('the transactions of an account', () => {
     const all = await list(12);
     expect(all.lines).toHaveLength(12);
     expect(all.next).toBeNull();
-    expect(searches().map(({ places }) => slotsOf(places))).toEqual([
+    expect(searches().map(({ parts }) => slotsOf(parts))).toEqual([
       [24, 22, 20, 18],
       [14, 10],
     ]);
@@ -299,10 +299,10 @@ describe('the transactions of an account', () => {
 
   test('behavior: a page starts before its position, which may be the first of its slot', async () => {
     await list(1, { slot: 22, ordinal: 1 });
-    expect(slotsOf(searches()[0]?.places ?? [])[0]).toBe(22);
+    expect(slotsOf(searches()[0]?.parts ?? [])[0]).toBe(22);
     calls = [];
     await list(1, { slot: 22, ordinal: 0 });
-    expect(slotsOf(searches()[0]?.places ?? [])[0]).toBe(20);
+    expect(slotsOf(searches()[0]?.parts ?? [])[0]).toBe(20);
   });
 
   test('limit: after the limit of segments the next page starts with the oldest that was searched', async () => {
@@ -310,7 +310,7 @@ describe('the transactions of an account', () => {
     const { segmentCountMax } = LOOKUP_LIMITS;
     const page = await list(5, null, chainOf(segmentCountMax + 3));
     expect(page).toEqual({ lines: [], next: { slot: 13, ordinal: 0 } });
-    expect(searches().map(({ places }) => places.length)).toEqual([4, 8, 16, 32, 4]);
+    expect(searches().map(({ parts }) => parts.length)).toEqual([4, 8, 16, 32, 4]);
     expect((await list(5, null, chainOf(segmentCountMax))).next).toBeNull();
   });
 

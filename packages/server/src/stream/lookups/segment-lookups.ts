@@ -3,7 +3,7 @@ import type { EnginePool } from '../../engine/threads/engine-pool.ts';
 import { SegmentFailure } from '../../engine/threads/segment-failure.ts';
 import type { DatasetSegments, UsedSegments } from '../dataset-segments.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
-import type { Place } from './places.ts';
+import type { SnapshotPart } from './snapshot-parts.ts';
 
 export interface SegmentLookupsDependencies {
   readonly segments: DatasetSegments;
@@ -22,29 +22,29 @@ export class SegmentLookups {
 
   /** Returns the result for each segment, in their order. Throws the reason of the signal when it aborts. */
   async run<L extends Lookup>(
-    places: readonly Place[],
+    parts: readonly SnapshotPart[],
     lookup: L,
     signal: AbortSignal,
   ): Promise<LookupResult<L>[]> {
     const results: LookupResult<L>[] = [];
     const { batchCountMax } = LOOKUP_LIMITS;
-    for (let start = 0; start < places.length; start += batchCountMax) {
+    for (let start = 0; start < parts.length; start += batchCountMax) {
       signal.throwIfAborted();
-      results.push(...(await this.#runBatch(places.slice(start, start + batchCountMax), lookup)));
+      results.push(...(await this.#runBatch(parts.slice(start, start + batchCountMax), lookup)));
     }
     return results;
   }
 
   async #runBatch<L extends Lookup>(
-    places: readonly Place[],
+    parts: readonly SnapshotPart[],
     lookup: L,
   ): Promise<LookupResult<L>[]> {
-    const sealed = places.flatMap((place) => (place.kind === 'sealed' ? place.segment : []));
-    const hot = places.flatMap((place) => (place.kind === 'hot' ? place.block : []));
+    const sealed = parts.flatMap((part) => (part.kind === 'sealed' ? part.segment : []));
+    const hot = parts.flatMap((part) => (part.kind === 'hot' ? part.block : []));
     const ofSealed = await this.#lookUp(this.#segments.useSealed(sealed), lookup);
     const ofHot = await this.#lookUp(await this.#segments.useHot(hot), lookup);
     const [nextSealed, nextHot] = [ofSealed.values(), ofHot.values()];
-    return places.map(({ kind }) => {
+    return parts.map(({ kind }) => {
       const { value } = kind === 'sealed' ? nextSealed.next() : nextHot.next();
       return value as LookupResult<L>;
     });

@@ -47,7 +47,7 @@ function makeRemote(): DatasetReader {
   let openCount = 0;
   return {
     remoteSegment: ({ id }: SealedSegment) => ({
-      place: { kind: 'cached', path: id },
+      location: { kind: 'cached', path: id },
       fetch: async (ranges: unknown) => {
         openCount++;
         openCountMax = Math.max(openCountMax, openCount);
@@ -90,7 +90,7 @@ test('behavior: local segments are asked by path, and those that can have the si
   expect(await find(candidates, [])).toEqual([]);
 });
 
-test('behavior: the place of an index that was found is used the next time', async () => {
+test('behavior: the range of an index that was found is used the next time', async () => {
   const candidates = new SignatureCandidates({ dataset: local, pool });
   answer = (path) => ({ kind: 'located', index, canHave: path === '1' });
   const segments = makeSegments(2);

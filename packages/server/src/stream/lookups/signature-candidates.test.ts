@@ -11,7 +11,7 @@ import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { EnginePool } from '../../engine/threads/engine-pool.ts';
 import { ObjectCache } from '../../object-store/object-cache.ts';
 import { MemoryStore } from '../../object-store/testing/memory-store.ts';
-import { locateSignatureIndex } from '../../segment/indexes/signature-index-place.ts';
+import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { SignatureCandidates } from './signature-candidates.ts';
@@ -52,7 +52,7 @@ beforeEach(async () => {
   const dataset = {
     remoteSegment: ({ id, byteLength }: SealedSegment) => {
       const cached = cache.use(id, id, byteLength);
-      return { place: cached.place, fetch: cached.fetch.bind(cached) };
+      return { location: cached.location, fetch: cached.fetch.bind(cached) };
     },
   } as unknown as DatasetReader;
   candidates = new SignatureCandidates({ dataset, pool });

@@ -4,7 +4,7 @@ import type { DatasetReader, RemoteSegment } from '../../dataset/dataset-reader.
 import type { ProbeFile, ProbeResult } from '../../engine/lookup/probe-files.ts';
 import type { EnginePool } from '../../engine/threads/engine-pool.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
-import type { SignatureIndexPlace } from '../../segment/indexes/signature-index-place.ts';
+import type { SignatureIndexRange } from '../../segment/indexes/signature-index-range.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 
 export interface SignatureCandidatesDependencies {
@@ -17,7 +17,7 @@ export class SignatureCandidates {
   readonly #dataset: DatasetReader;
   readonly #pool: EnginePool;
   /** Indexes that had to be located. An entry lives as long as the description of its segment. */
-  readonly #located = new WeakMap<SealedSegment, SignatureIndexPlace>();
+  readonly #located = new WeakMap<SealedSegment, SignatureIndexRange>();
 
   constructor({ dataset, pool }: SignatureCandidatesDependencies) {
     this.#dataset = dataset;
@@ -77,7 +77,7 @@ export class SignatureCandidates {
 
   #fileOf({ segment, remote }: Open): ProbeFile {
     const index = segment.signatures ?? this.#located.get(segment);
-    if (remote !== undefined) return { ...remote.place, index };
+    if (remote !== undefined) return { ...remote.location, index };
     return { kind: 'file', path: this.#dataset.segmentPath(segment), index };
   }
 }

@@ -23,7 +23,7 @@ import { leaderOf, type Pay, payVoters } from './rewards.ts';
 export type VisitTransaction = (transaction: SimulatedTransaction, index: number) => void;
 
 /** The position of a block in its window. */
-export interface WindowPlace {
+export interface WindowPosition {
   /** Whether this is the last block of the window, which settles everything that is not settled yet. */
   readonly isLast: boolean;
   readonly slotsLeft: number;
@@ -73,22 +73,26 @@ export class BlockRunner {
   }
 
   /** Runs a block. Returns the rewards of accounts of the world. */
-  run(block: ChainBlock, place: WindowPlace, visit: VisitTransaction | null): SimulatedReward[] {
+  run(
+    block: ChainBlock,
+    position: WindowPosition,
+    visit: VisitTransaction | null,
+  ): SimulatedReward[] {
     const random = this.#random.fork(block.branch, block.slot);
     this.#index = 0;
     this.#fees = 0;
     this.#visit = visit;
     this.#machine.isMuted = visit === null;
-    this.#hashes = [...place.hashes, block.previousBlockhash];
+    this.#hashes = [...position.hashes, block.previousBlockhash];
     const voters = payVoters(this.#options, block, { world: this.#world, pay: this.#pay });
-    const isEnding = place.slotsLeft <= this.#countEndingSlots(place.windowSlots);
+    const isEnding = position.slotsLeft <= this.#countEndingSlots(position.windowSlots);
     for (const validator of this.#drawOrder(random)) {
       if (validator === NO_VOTE) this.#runOther(random.fork(this.#index), block.slot, isEnding);
       else if (visit === null) this.#payForVote(validator);
       else this.#runVote(random.fork(this.#index), block.slot, validator);
     }
     const leader = leaderOf(this.#world, block.slot);
-    const paidOut = place.isLast ? this.#settle(random, block.slot, leader) : 0;
+    const paidOut = position.isLast ? this.#settle(random, block.slot, leader) : 0;
     const rewards = [this.#pay(leader, Math.floor(this.#fees / 2), { rewardType: 'Fee' })];
     // The foundation's stake earns the amount that it paid out.
     const { foundationStake } = this.#world;

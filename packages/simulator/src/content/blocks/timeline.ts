@@ -80,15 +80,15 @@ export class Timeline {
   #goBefore(block: ChainBlock): void {
     const missing: ChainBlock[] = [];
     let ancestor = block.parent();
-    let place = -1;
+    let position = -1;
     while (ancestor !== undefined && this.#windowOf(ancestor) === this.#windowOf(block)) {
-      place = this.#find(ancestor);
-      if (place >= 0) break;
+      position = this.#find(ancestor);
+      if (position >= 0) break;
       missing.push(ancestor);
       ancestor = ancestor.parent();
     }
-    if (place < 0) this.#enterWindow(this.#windowOf(block), missing.at(-1) ?? block);
-    else this.#rewindTo(place + 1);
+    if (position < 0) this.#enterWindow(this.#windowOf(block), missing.at(-1) ?? block);
+    else this.#rewindTo(position + 1);
     for (const one of missing.reverse()) this.#runOne(one, null);
   }
 
@@ -113,17 +113,17 @@ export class Timeline {
     const isLast = Math.floor(block.nextSlot() / windowSlots) > this.#window;
     const slotsLeft = (this.#window + 1) * windowSlots - block.slot;
     const hashes = this.#path.slice(-RECENT_COUNT).map((step) => step.blockhash);
-    const place = { isLast, slotsLeft, windowSlots, hashes };
-    const rewards = this.#dependencies.runner.run(block, place, visit);
+    const position = { isLast, slotsLeft, windowSlots, hashes };
+    const rewards = this.#dependencies.runner.run(block, position, visit);
     this.#path.push({ key: keyOf(block), mark, blockhash: block.blockhash, rewards });
   }
 
   /** Removes all blocks of the path from an index on. */
-  #rewindTo(place: number): void {
-    const step = this.#path[place];
+  #rewindTo(position: number): void {
+    const step = this.#path[position];
     if (step === undefined) return;
     this.#dependencies.world.cells.rewind(step.mark);
-    this.#path.length = place;
+    this.#path.length = position;
   }
 
   /**

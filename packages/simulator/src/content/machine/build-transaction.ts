@@ -31,7 +31,7 @@ export class TransactionBuilder {
   readonly #machine: Machine;
   /** The accounts in the order of the message, and for every key of the machine its position in this order. */
   readonly #ids = new Int32Array(KEY_COUNT_MAX);
-  readonly #places = new Uint8Array(KEY_COUNT_MAX);
+  readonly #indexes = new Uint8Array(KEY_COUNT_MAX);
   #count = 0;
   /** Whether a key of the machine is loaded from a lookup table. */
   readonly #isLoaded = new Uint8Array(KEY_COUNT_MAX);
@@ -46,11 +46,11 @@ export class TransactionBuilder {
     this.#count = 0;
     this.#isLoaded.fill(0, 0, machine.keyCount);
     const tables = hasLookups ? this.#markLoaded() : NONE;
-    this.#place(SIGNER | WRITABLE);
-    const readonlySignedCount = this.#place(SIGNER);
+    this.#assign(SIGNER | WRITABLE);
+    const readonlySignedCount = this.#assign(SIGNER);
     const requiredSignatureCount = this.#count;
-    const writableCount = requiredSignatureCount + this.#place(WRITABLE);
-    const readonlyUnsignedCount = this.#place(0);
+    const writableCount = requiredSignatureCount + this.#assign(WRITABLE);
+    const readonlyUnsignedCount = this.#assign(0);
     const staticCount = this.#count;
     const lookups = tables.length === 0 ? NONE : this.#buildLookups(tables);
     const loadedWritableCount = lookups.reduce((sum, { writableIndexes }) => {
@@ -104,7 +104,7 @@ export class TransactionBuilder {
   }
 
   /** Appends the keys that have these flags to the order: the static ones, or those of a table. Returns their number. */
-  #place(flags: number, table?: number): number {
+  #assign(flags: number, table?: number): number {
     const machine = this.#machine;
     const first = this.#count;
     const isLoaded = table === undefined ? 0 : 1;
@@ -112,14 +112,14 @@ export class TransactionBuilder {
       if (machine.keyFlags[key] !== flags || this.#isLoaded[key] !== isLoaded) continue;
       const id = machine.accountAt(key);
       if (table !== undefined && id >> 8 !== table) continue;
-      this.#places[key] = this.#count;
+      this.#indexes[key] = this.#count;
       this.#ids[this.#count++] = id;
     }
     return this.#count - first;
   }
 
-  #placeOf(key: number): number {
-    return this.#places[key] as number;
+  #indexOf(key: number): number {
+    return this.#indexes[key] as number;
   }
 
   /** Appends the loaded keys: the writable ones of every table, then the others. */
@@ -136,7 +136,7 @@ export class TransactionBuilder {
   /** Returns the indexes of the loaded keys in their table. */
   #loadIndexes(table: number, flags: number): NumberList {
     const { pool } = this.#machine;
-    const count = this.#place(flags, table);
+    const count = this.#assign(flags, table);
     const indexes = pool.passing.openNumbers(count);
     const first = this.#count - count;
     for (let i = 0; i < count; i++) {
@@ -177,7 +177,7 @@ export class TransactionBuilder {
       const calls: Call[] = isParent ? [] : NONE;
       lists[depth] = calls;
       lists[depth - 1]?.push({
-        programIndex: this.#placeOf(machine.keyOf(machine.programAt(i))),
+        programIndex: this.#indexOf(machine.keyOf(machine.programAt(i))),
         accounts: this.#listAccounts(i),
         data: machine.dataAt(i),
         depth,
@@ -195,7 +195,7 @@ export class TransactionBuilder {
     const list = pool.passing.openNumbers(count);
     for (let i = 0; i < count; i++) {
       const key = callKeys[start + i] as number;
-      pool.bytes[list + HEADER_BYTES + i] = this.#placeOf(key);
+      pool.bytes[list + HEADER_BYTES + i] = this.#indexOf(key);
     }
     return list;
   }
@@ -207,7 +207,7 @@ export class TransactionBuilder {
     for (let key = 0; key < this.#count; key++) {
       const id = machine.accountAt(key);
       const amount = lamports === null ? machine.world.lamports(id) : (lamports[key] as number);
-      this.#setAmount(list, this.#placeOf(key), id, amount);
+      this.#setAmount(list, this.#indexOf(key), id, amount);
     }
     return list;
   }
@@ -226,7 +226,7 @@ export class TransactionBuilder {
       const exists = world.exists(id);
       if (!existed && !exists) continue;
       holdings.push({
-        accountIndex: this.#placeOf(key),
+        accountIndex: this.#indexOf(key),
         mint: book.address(mint),
         decimals: world.decimalsAt(mint),
         owner: book.address(world.ownerAt(id)),

@@ -38,7 +38,7 @@ export class LogRecorder {
   readonly raw = new Map<number, string>();
   readonly #pool: TextPool;
   /** The positions of the remaining units, which are filled in when the limit is known. */
-  readonly #unitPlaces = new Int32Array(LINE_COUNT_MAX);
+  readonly #unitOffsets = new Int32Array(LINE_COUNT_MAX);
   readonly #unitsUsed = new Float64Array(LINE_COUNT_MAX);
   #unitCount = 0;
   #byteCount = 0;
@@ -91,7 +91,7 @@ export class LogRecorder {
 
   /** Prints the remaining units after `used` units. */
   unitsLeft(used: number): this {
-    this.#unitPlaces[this.#unitCount] = this.orderCount;
+    this.#unitOffsets[this.#unitCount] = this.orderCount;
     this.#unitsUsed[this.#unitCount] = used;
     if (!this.isMuted) this.#unitCount++;
     return this.#put(0, UNIT_DIGITS);
@@ -126,7 +126,7 @@ export class LogRecorder {
     }
     this.raw.delete(this.lineCount);
     this.orderCount = this.starts[this.lineCount] as number;
-    while (this.#unitCount > 0 && this.#lastUnitPlace() >= this.orderCount) this.#unitCount--;
+    while (this.#unitCount > 0 && this.#lastUnitOffset() >= this.orderCount) this.#unitCount--;
     if (this.#isCut) return;
     this.#isCut = true;
     this.markIndex = this.lineCount;
@@ -137,7 +137,7 @@ export class LogRecorder {
   finish(unitLimit: number): void {
     for (let i = 0; i < this.#unitCount; i++) {
       const left = unitLimit - (this.#unitsUsed[i] as number);
-      this.orders[this.#unitPlaces[i] as number] = ORDER.number(left);
+      this.orders[this.#unitOffsets[i] as number] = ORDER.number(left);
     }
     if (!this.#isCut) this.markIndex = this.lineCount;
     this.#put(this.lineCount === 0 ? this.#texts.none : this.#texts.close, 0);
@@ -151,8 +151,8 @@ export class LogRecorder {
     this.#put(this.#texts.null, 0);
   }
 
-  #lastUnitPlace(): number {
-    return this.#unitPlaces[this.#unitCount - 1] as number;
+  #lastUnitOffset(): number {
+    return this.#unitOffsets[this.#unitCount - 1] as number;
   }
 
   #put(order: number, size: number): this {

@@ -36,8 +36,8 @@ function nameMarket({ refs, world }: Machine, market: number): void {
 export function quoteMarket(vm: Machine, market: number, sizes: readonly number[]): boolean {
   const { world } = vm;
   const { maker, makerTokens } = world;
-  const [asked = 0, bid = 0] = sizes;
-  const data = vm.data.open(24).bytes(QUOTE).u64(asked).u64(bid).done();
+  const [ask = 0, bid = 0] = sizes;
+  const data = vm.data.open(24).bytes(QUOTE).u64(ask).u64(bid).done();
   const own = [makerTokens + elementAt(MARKETS, market), makerTokens + DOLLAR];
   vm.refs.signer(maker);
   nameMarket(vm, market);
@@ -48,7 +48,7 @@ export function quoteMarket(vm: Machine, market: number, sizes: readonly number[
     const vault = world.marketVaults + market * 2 + side;
     adjustVault(vm, { vault, account, amount: elementAt(sizes, side) });
   });
-  world.cells.set(world.asks + market, asked);
+  world.cells.set(world.asks + market, ask);
   world.cells.set(world.bids + market, bid);
   return vm.leave(QUOTE_UNITS);
 }

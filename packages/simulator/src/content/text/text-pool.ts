@@ -159,12 +159,12 @@ export class TextRegion {
   }
 
   #open(byteCount: number): number {
-    const place = this.#at;
-    const end = (place + byteCount + (HEADER_BYTES + 7)) & -8;
+    const offset = this.#at;
+    const end = (offset + byteCount + (HEADER_BYTES + 7)) & -8;
     if (end > this.#end) return this.#openElsewhere(byteCount);
     this.#at = end;
-    this.pool.words[place >> 2] = byteCount;
-    return place;
+    this.pool.words[offset >> 2] = byteCount;
+    return offset;
   }
 
   #openElsewhere(byteCount: number): number {

@@ -13,7 +13,7 @@ const ENTRY_COUNT_MAX = 1 << 25;
 
 export class Cells {
   readonly values: Float64Array;
-  #places = new Int32Array(ENTRY_COUNT_FIRST);
+  #changed = new Int32Array(ENTRY_COUNT_FIRST);
   #replaced = new Float64Array(ENTRY_COUNT_FIRST);
   #count = 0;
 
@@ -27,8 +27,8 @@ export class Cells {
   }
 
   set(cell: number, value: number): void {
-    if (this.#count === this.#places.length) this.#grow();
-    this.#places[this.#count] = cell;
+    if (this.#count === this.#changed.length) this.#grow();
+    this.#changed[this.#count] = cell;
     this.#replaced[this.#count] = this.values[cell] as number;
     this.#count++;
     this.values[cell] = value;
@@ -42,17 +42,17 @@ export class Cells {
   rewind(mark: number): void {
     assert(mark <= this.#count, 'a mark lies within the journal');
     for (let i = this.#count - 1; i >= mark; i--) {
-      this.values[this.#places[i] as number] = this.#replaced[i] as number;
+      this.values[this.#changed[i] as number] = this.#replaced[i] as number;
     }
     this.#count = mark;
   }
 
   #grow(): void {
-    const count = this.#places.length * 2;
+    const count = this.#changed.length * 2;
     assert(count <= ENTRY_COUNT_MAX, 'a window of the world ends before its journal is full');
-    const places = new Int32Array(count);
-    places.set(this.#places);
-    this.#places = places;
+    const changed = new Int32Array(count);
+    changed.set(this.#changed);
+    this.#changed = changed;
     const replaced = new Float64Array(count);
     replaced.set(this.#replaced);
     this.#replaced = replaced;

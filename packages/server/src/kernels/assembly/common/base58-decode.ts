@@ -36,7 +36,7 @@ export function base58DecodeInitialize(base: usize): void {
   firstGroups = powerCounts + groupCountMax * 4;
   blockStarts = firstGroups + blockCountMax * 4;
   countPowers(blockStarts + blockCountMax * 4);
-  placeBlocks(((blockStarts + blockCountMax * 4) + 15) & ~15);
+  layOutBlocks(((blockStarts + blockCountMax * 4) + 15) & ~15);
 }
 
 /** Computes each power once to count its words. `scratch` is where the tables will be. */
@@ -62,17 +62,17 @@ function multiply(words: usize, count: u32): u32 {
   return count + 1;
 }
 
-function placeBlocks(start: usize): void {
-  let place = start;
+function layOutBlocks(start: usize): void {
+  let position = start;
   for (let block: u32 = 0; block < blockCountMax; block++) {
     let first: u32 = 0;
     while (first < groupCountMax && load<u32>(powerCounts + (first << 2)) <= block * 4) first++;
     store<u32>(firstGroups + (block << 2), first);
-    store<u32>(blockStarts + (block << 2), <u32>place);
-    place += <usize>(groupCountMax - first) << 4;
+    store<u32>(blockStarts + (block << 2), <u32>position);
+    position += <usize>(groupCountMax - first) << 4;
   }
   // Computes the powers again, after the end of the tables, and distributes each over its blocks.
-  const power = place;
+  const power = position;
   store<u32>(power, 1);
   let count: u32 = 1;
   for (let group: u32 = 0; group < groupCountMax; group++) {
@@ -111,27 +111,27 @@ export function base58Decode(text: usize, length: u32, output: usize): i32 {
 /** Computes the groups of a text whose first character is not `1`. Returns false if a character is not base58. */
 function readGroups(text: usize, count: u32): bool {
   let bad = i8x16.splat(0);
-  let place = groups;
+  let position = groups;
   let left = <i32>count;
   for (; left >= 16; left -= 16) {
     const characters = v128.load(text + left - 16);
     bad = v128.or(bad, notDigits(characters));
-    v128.store(place, groupsOf(characters));
-    place += 16;
+    v128.store(position, groupsOf(characters));
+    position += 16;
   }
   if (left > 0) {
     // Bytes before the text count as zeros.
-    const isBefore = i8x16.lt_s(places(), i8x16.splat(<i8>(16 - left)));
+    const isBefore = i8x16.lt_s(positions(), i8x16.splat(<i8>(16 - left)));
     const characters = v128.bitselect(i8x16.splat(<i8>one), v128.load(text + left - 16), isBefore);
     bad = v128.or(bad, notDigits(characters));
-    v128.store(place, groupsOf(characters));
+    v128.store(position, groupsOf(characters));
   }
   return !v128.any_true(bad);
 }
 
 // @ts-ignore: decorator
 @inline
-function places(): v128 {
+function positions(): v128 {
   return i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
@@ -173,7 +173,7 @@ function sumPowers(groupCount: u32): u32 {
   // The highest group is below 2^24, so its product has at most one word more than its power.
   const blockCount = (load<u32>(powerCounts + ((groupCount - 1) << 2)) + 4) >> 2;
   let carry: u64 = 0;
-  let place = whole + (blockCount << 4);
+  let position = whole + (blockCount << 4);
   for (let block: u32 = 0; block < blockCount; block++) {
     const first = load<u32>(firstGroups + (block << 2));
     const start = <usize>load<u32>(blockStarts + (block << 2));
@@ -188,30 +188,30 @@ function sumPowers(groupCount: u32): u32 {
       high = i64x2.add(high, i64x2.extmul_high_i32x4_u(words, factor));
       power += 16;
     }
-    place -= 16;
-    if (groupCount > sumCountMax) carry = carryLong(place, low, high, block, groupCount, carry);
-    else carry = carryBlock(place, low, high, carry);
+    position -= 16;
+    if (groupCount > sumCountMax) carry = carryLong(position, low, high, block, groupCount, carry);
+    else carry = carryBlock(position, low, high, carry);
   }
   return blockCount << 2;
 }
 
-/** Carries through four sums, stores their words at `place` and returns the carry. */
+/** Carries through four sums, stores their words at `position` and returns the carry. */
 // @ts-ignore: decorator
 @inline
-function carryBlock(place: usize, low: v128, high: v128, before: u64): u64 {
+function carryBlock(position: usize, low: v128, high: v128, before: u64): u64 {
   let sum = (i64x2.extract_lane(low, 0) as u64) + before;
-  store<u32>(place, bswap<u32>(<u32>sum), 12);
+  store<u32>(position, bswap<u32>(<u32>sum), 12);
   sum = (i64x2.extract_lane(low, 1) as u64) + (sum >> 32);
-  store<u32>(place, bswap<u32>(<u32>sum), 8);
+  store<u32>(position, bswap<u32>(<u32>sum), 8);
   sum = (i64x2.extract_lane(high, 0) as u64) + (sum >> 32);
-  store<u32>(place, bswap<u32>(<u32>sum), 4);
+  store<u32>(position, bswap<u32>(<u32>sum), 4);
   sum = (i64x2.extract_lane(high, 1) as u64) + (sum >> 32);
-  store<u32>(place, bswap<u32>(<u32>sum));
+  store<u32>(position, bswap<u32>(<u32>sum));
   return sum >> 32;
 }
 
 /** Like `carryBlock`, for more groups than fit one 64-bit sum: their sums are added as halves. */
-function carryLong(place: usize, low: v128, high: v128, block: u32, groupCount: u32, before: u64): u64 {
+function carryLong(position: usize, low: v128, high: v128, block: u32, groupCount: u32, before: u64): u64 {
   const first = max(load<u32>(firstGroups + (block << 2)), sumCountMax);
   const start = <usize>load<u32>(blockStarts + (block << 2)) + (<usize>(first - load<u32>(firstGroups + (block << 2))) << 4);
   let moreLow = i64x2.splat(0);
@@ -222,14 +222,14 @@ function carryLong(place: usize, low: v128, high: v128, block: u32, groupCount: 
     moreLow = i64x2.add(moreLow, i64x2.extmul_low_i32x4_u(words, factor));
     moreHigh = i64x2.add(moreHigh, i64x2.extmul_high_i32x4_u(words, factor));
   }
-  let carry = addHalves(place + 12, i64x2.extract_lane(low, 0), i64x2.extract_lane(moreLow, 0), before);
-  carry = addHalves(place + 8, i64x2.extract_lane(low, 1), i64x2.extract_lane(moreLow, 1), carry);
-  carry = addHalves(place + 4, i64x2.extract_lane(high, 0), i64x2.extract_lane(moreHigh, 0), carry);
-  return addHalves(place, i64x2.extract_lane(high, 1), i64x2.extract_lane(moreHigh, 1), carry);
+  let carry = addHalves(position + 12, i64x2.extract_lane(low, 0), i64x2.extract_lane(moreLow, 0), before);
+  carry = addHalves(position + 8, i64x2.extract_lane(low, 1), i64x2.extract_lane(moreLow, 1), carry);
+  carry = addHalves(position + 4, i64x2.extract_lane(high, 0), i64x2.extract_lane(moreHigh, 0), carry);
+  return addHalves(position, i64x2.extract_lane(high, 1), i64x2.extract_lane(moreHigh, 1), carry);
 }
 
-function addHalves(place: usize, first: u64, second: u64, carry: u64): u64 {
+function addHalves(position: usize, first: u64, second: u64, carry: u64): u64 {
   const sum = (first & 0xffffffff) + (second & 0xffffffff) + (carry & 0xffffffff);
-  store<u32>(place, bswap<u32>(<u32>sum));
+  store<u32>(position, bswap<u32>(<u32>sum));
   return (sum >> 32) + (first >> 32) + (second >> 32) + (carry >> 32);
 }

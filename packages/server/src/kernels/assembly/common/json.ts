@@ -14,8 +14,8 @@ export function openJson(start: usize, length: u32): void {
   depth = 0;
 }
 
-export function moveTo(place: usize): void {
-  at = place;
+export function moveTo(pointer: usize): void {
+  at = pointer;
 }
 
 export function skipSpace(): void {
@@ -48,18 +48,18 @@ function takeAfterSpace(byte: u8): bool {
 // @ts-ignore: decorator
 @inline
 function findStop(start: usize): usize {
-  let place = start;
+  let pointer = start;
   while (true) {
-    const bytes = v128.load(place);
+    const bytes = v128.load(pointer);
     const stops = i8x16.bitmask(
       v128.or(
         v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
         i8x16.lt_u(bytes, i8x16.splat(0x20)),
       ),
     );
-    if (stops != 0) return place + <usize>ctz(stops);
-    place += 16;
-    if (place >= end) return place;
+    if (stops != 0) return pointer + <usize>ctz(stops);
+    pointer += 16;
+    if (pointer >= end) return pointer;
   }
 }
 
@@ -169,19 +169,19 @@ export function readEscapedText(): bool {
   hasEscape = false;
   if (!take(0x22)) return false;
   textStart = at;
-  let place = at;
+  let pointer = at;
   while (true) {
-    place = findStop(place);
-    if (place >= end) return false;
-    const stop: u32 = load<u8>(place);
+    pointer = findStop(pointer);
+    if (pointer >= end) return false;
+    const stop: u32 = load<u8>(pointer);
     if (stop == 0x22) {
-      textLength = <u32>(place - textStart);
-      at = place + 1;
+      textLength = <u32>(pointer - textStart);
+      at = pointer + 1;
       return true;
     }
-    if (stop != 0x5c || !isShortEscape(load<u8>(place, 1))) return false;
+    if (stop != 0x5c || !isShortEscape(load<u8>(pointer, 1))) return false;
     hasEscape = true;
-    place += 2;
+    pointer += 2;
   }
 }
 
@@ -219,15 +219,15 @@ function eightDigits(digits: u64): u64 {
 
 /** Reads a number of more than eight digits. The first eight are known. */
 function readLong(start: usize, first: u64): bool {
-  let place = start + 8;
+  let pointer = start + 8;
   let value = first;
-  for (let digit = <u32>load<u8>(place) - 48; digit < 10; digit = <u32>load<u8>(++place) - 48) {
-    if (place - start >= 19) return readLongest(start);
+  for (let digit = <u32>load<u8>(pointer) - 48; digit < 10; digit = <u32>load<u8>(++pointer) - 48) {
+    if (pointer - start >= 19) return readLongest(start);
     value = value * 10 + digit;
   }
-  at = place;
+  at = pointer;
   integer = value;
-  return place <= end && isIntegerEnd() && load<u8>(start) != 48;
+  return pointer <= end && isIntegerEnd() && load<u8>(start) != 48;
 }
 
 /** Returns whether the digits before the cursor are a whole number, without fraction and exponent. */

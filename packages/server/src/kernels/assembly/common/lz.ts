@@ -157,14 +157,14 @@ export function lzCompressWith(
       store<u32>(slot, base + <u32>(at - input));
       let candidate: usize = 0;
       if (stored >= base) {
-        const place = input + (stored - base);
-        if (place < at && at - place <= OFFSET_MAX && load<u32>(place) == word) candidate = place;
+        const cursor = input + (stored - base);
+        if (cursor < at && at - cursor <= OFFSET_MAX && load<u32>(cursor) == word) candidate = cursor;
       }
       if (candidate == 0) {
         const known = load<u32>(dictionaryTable + ((product >> (32 - DICTIONARY_HASH_BITS)) << 2));
         if (known != 0) {
-          const place = window + (known - 1);
-          if (at - place <= OFFSET_MAX && load<u32>(place) == word) candidate = place;
+          const cursor = window + (known - 1);
+          if (at - cursor <= OFFSET_MAX && load<u32>(cursor) == word) candidate = cursor;
         }
       }
       if (candidate == 0) {

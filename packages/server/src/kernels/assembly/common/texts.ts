@@ -18,19 +18,19 @@ export function copyKeys(keys: usize, count: u32, out: usize): void {
 /** Encodes a key unless it is already encoded. Returns the length of its text. */
 // @ts-ignore: decorator
 @inline
-export function keyText(place: usize): u32 {
-  const length: u32 = load<u8>(place, KEY_TEXT_BYTES - 1);
-  return length != 0 ? length : makeKeyText(place);
+export function keyText(position: usize): u32 {
+  const length: u32 = load<u8>(position, KEY_TEXT_BYTES - 1);
+  return length != 0 ? length : makeKeyText(position);
 }
 
-function makeKeyText(place: usize): u32 {
-  v128.store(moved, v128.load(place));
-  v128.store(moved, v128.load(place, 16), 16);
-  store<u8>(place, 0x22);
-  const end = base58Encode(moved, 32, place + 1);
+function makeKeyText(position: usize): u32 {
+  v128.store(moved, v128.load(position));
+  v128.store(moved, v128.load(position, 16), 16);
+  store<u8>(position, 0x22);
+  const end = base58Encode(moved, 32, position + 1);
   store<u8>(end, 0x22);
-  const length = <u32>(end + 1 - place);
-  store<u8>(place, <u8>length, KEY_TEXT_BYTES - 1);
+  const length = <u32>(end + 1 - position);
+  store<u8>(position, <u8>length, KEY_TEXT_BYTES - 1);
   return length;
 }
 

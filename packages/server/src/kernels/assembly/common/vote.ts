@@ -90,8 +90,8 @@ function readProgramIndex(): bool {
   const start = at;
   if (!skipDigits() || at - start > 3 || (at - start > 1 && load<u8>(start) == 0x30)) return false;
   programIndex = 0;
-  for (let place = start; place < at; place++) {
-    programIndex = programIndex * 10 + ((load<u8>(place) - 0x30) as i32);
+  for (let position = start; position < at; position++) {
+    programIndex = programIndex * 10 + ((load<u8>(position) - 0x30) as i32);
   }
   return true;
 }

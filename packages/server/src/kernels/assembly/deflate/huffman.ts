@@ -116,7 +116,7 @@ function setNode(index: u32, value: u32): void {
 }
 
 /**
- * Counts the leaves at each depth of the Huffman tree over the sorted keys. This is the in-place method of Moffat and
+ * Counts the leaves at each depth of the Huffman tree over the sorted keys. This is the in-position method of Moffat and
  * Katajainen: one array holds first weights, then parents, then depths of the inner nodes.
  */
 function countDepths(count: u32): void {

@@ -132,17 +132,17 @@ export function addressTexts(
 }
 
 /**
- * Turns numbers of transactions in a segment into their places among the transactions in memory. `first` is the first transaction of
- * the row group and `firstPlace` the place of the first one in memory; `ranks` holds for each page how many pages before it are read.
+ * Turns numbers of transactions in a segment into their positions among the transactions in memory. `first` is the first transaction of
+ * the row group and `firstPosition` the position of the first one in memory; `ranks` holds for each page how many pages before it are read.
  */
-export function placeTransactions(
-  list: usize, count: u32, first: u32, pageTransactions: u32, ranks: usize, firstPlace: u32, out: usize,
+export function locateTransactions(
+  list: usize, count: u32, first: u32, pageTransactions: u32, ranks: usize, firstPosition: u32, out: usize,
 ): void {
   for (let i: u32 = 0; i < count; i++) {
     const transaction = load<u32>(list + (i << 2)) - first;
     const page = transaction / pageTransactions;
     const rank = load<u32>(ranks + (page << 2));
-    store<u32>(out + (i << 2), firstPlace + rank * pageTransactions + transaction - page * pageTransactions);
+    store<u32>(out + (i << 2), firstPosition + rank * pageTransactions + transaction - page * pageTransactions);
   }
 }
 

@@ -39,7 +39,7 @@ export function requestRewardKeys(keys: usize, width: u32, rewardCount: u32, fla
 }
 
 /** Copies requested keys to `out`, one after another. `keys` are the stored keys from `firstId` on. */
-export function placeKeys(ids: usize, count: u32, keys: usize, firstId: u32, keyTable: usize, out: usize): void {
+export function copyListedKeys(ids: usize, count: u32, keys: usize, firstId: u32, keyTable: usize, out: usize): void {
   for (let i: u32 = 0; i < count; i++, out += KEY_TEXT_BYTES) {
     const id = load<u32>(ids + (i << 2));
     store<u32>(keyTable + (id << 2), <u32>out);
@@ -51,7 +51,7 @@ export function placeKeys(ids: usize, count: u32, keys: usize, firstId: u32, key
  * Copies to `out` those requested keys whose block is in memory. `blocks` has the address of every block of keys, or 0. Returns how many
  * keys are left; their ids are moved to the front of the list.
  */
-export function placeFromBlocks(ids: usize, count: u32, blocks: usize, keyTable: usize, out: usize): u32 {
+export function copyKeysFromBlocks(ids: usize, count: u32, blocks: usize, keyTable: usize, out: usize): u32 {
   let left: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const id = load<u32>(ids + (i << 2));

@@ -52,8 +52,8 @@ function touchStep(step: usize, rowsEnd: usize): void {
     for (let at: usize = touchedRows; at < rowsEnd; at += 8) {
       const value = loadInt(p0, w0, load<u32>(at, 4) * stride);
       if (value < first) continue;
-      const place = load<u32>(keyStarts + (load<u32>(at) << 2)) + value - first;
-      const text: usize = load<u32>(keyTable + (load<u32>(keys + (place << 2)) << 2));
+      const cursor = load<u32>(keyStarts + (load<u32>(at) << 2)) + value - first;
+      const text: usize = load<u32>(keyTable + (load<u32>(keys + (cursor << 2)) << 2));
       sum += load<u8>(text) + load<u8>(text, KEY_TEXT_BYTES - 1);
     }
   }

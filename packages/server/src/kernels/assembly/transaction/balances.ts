@@ -210,14 +210,14 @@ function zigzag(difference: u64): u64 {
 
 /** Inserts a row in the order of the accounts' texts. */
 function insertRow(account: u32, first: u32, second: u32): void {
-  let place = rows + rowCount++ * rowBytes;
-  while (place > rows && compareAddresses(load<u32>(place - rowBytes), account) > 0) {
-    memory.copy(place, place - rowBytes, rowBytes);
-    place -= rowBytes;
+  let cursor = rows + rowCount++ * rowBytes;
+  while (cursor > rows && compareAddresses(load<u32>(cursor - rowBytes), account) > 0) {
+    memory.copy(cursor, cursor - rowBytes, rowBytes);
+    cursor -= rowBytes;
   }
-  store<u32>(place, account);
-  store<u32>(place, first, 4);
-  store<u32>(place, second, 8);
+  store<u32>(cursor, account);
+  store<u32>(cursor, first, 4);
+  store<u32>(cursor, second, 8);
 }
 
 /** Returns whether no account occurs twice. The order of equal accounts would be undefined. */

@@ -272,19 +272,19 @@ export function pushCalls(isCommitted: bool): bool {
 }
 
 function pushAccounts(first: u32, count: u32): bool {
-  const place = reserveBytes(INS_ACCOUNTS, count << 2);
-  if (place == 0) return false;
+  const cursor = reserveBytes(INS_ACCOUNTS, count << 2);
+  if (cursor == 0) return false;
   for (let i: u32 = 0; i < count; i++) {
-    store<u32>(place + (i << 2), listedPosition(load<u16>(accounts + ((first + i) << 1))));
+    store<u32>(cursor + (i << 2), listedPosition(load<u16>(accounts + ((first + i) << 1))));
   }
   keepBytes(INS_ACCOUNTS, count << 2);
   return true;
 }
 
 function pushData(text: usize, length: u32): bool {
-  const place = reserveBytes(INS_DATA, length + BASE58_OUTPUT_SLACK);
-  if (place == 0) return false;
-  const byteCount = base58Decode(text, length, place);
+  const cursor = reserveBytes(INS_DATA, length + BASE58_OUTPUT_SLACK);
+  if (cursor == 0) return false;
+  const byteCount = base58Decode(text, length, cursor);
   if (byteCount < 0) return false;
   keepBytes(INS_DATA, byteCount);
   push(INS_DATA_LENGTH, byteCount);

@@ -2,23 +2,23 @@
 import { at, moveTo, skipSpace, skipValue, take, takeNull } from '../common/json';
 import { MALFORMED, NAME_COUNT, readName } from './names';
 
-const places = memory.data(NAME_COUNT * 4, 4);
+const positions = memory.data(NAME_COUNT * 4, 4);
 
 // @ts-ignore: decorator
 @inline
 function placeOf(name: i32): u32 {
-  return load<u32>(places + ((<usize>name) << 2));
+  return load<u32>(positions + ((<usize>name) << 2));
 }
 
 export function forget(first: i32, last: i32): void {
-  for (let name = first; name < last; name++) store<u32>(places + ((<usize>name) << 2), 0);
+  for (let name = first; name < last; name++) store<u32>(positions + ((<usize>name) << 2), 0);
 }
 
 /** Records the value at the cursor under the name. Returns false if the name has one already. */
 export function notePlace(name: i32): bool {
   skipSpace();
   if (placeOf(name) != 0) return false;
-  store<u32>(places + ((<usize>name) << 2), <u32>at);
+  store<u32>(positions + ((<usize>name) << 2), <u32>at);
   return true;
 }
 
@@ -42,9 +42,9 @@ export function noteMembers(first: i32, last: i32): bool {
 
 /** Moves the cursor to the value of a key. Returns false when the object lacks the key. */
 export function goTo(name: i32): bool {
-  const place = placeOf(name);
-  if (place == 0) return false;
-  moveTo(place);
+  const position = placeOf(name);
+  if (position == 0) return false;
+  moveTo(position);
   return true;
 }
 

@@ -18,7 +18,7 @@ export let lineCount: i32 = -1;
 export let logCount: u32 = 0;
 
 let cursor: u32 = 0;
-/** The next call to place, and the first and the end of the current top-level instruction's calls. */
+/** The next call to pointer, and the first and the end of the current top-level instruction's calls. */
 let next: u32 = 0;
 let first: u32 = 0;
 let end: u32 = 0;
@@ -141,7 +141,7 @@ function walkFrame(call: u32, height: u32): bool {
 
 const goesOn: i32 = 0;
 const isDone: i32 = 1;
-const isOdd: i32 = 2;
+const contradicts: i32 = 2;
 
 /** Handles a line that names the program of the current frame. */
 function walkOwnLine(call: u32, height: u32, text: usize, length: u32): i32 {
@@ -154,16 +154,16 @@ function walkOwnLine(call: u32, height: u32, text: usize, length: u32): i32 {
   }
   // 'consumed' + ' '
   if (restLength > 9 && load<u64>(rest) == 0x64656d75736e6f63 && load<u8>(rest, 8) == 0x20) {
-    return readUnits(call, rest + 9, restLength - 9) ? goesOn : isOdd;
+    return readUnits(call, rest + 9, restLength - 9) ? goesOn : contradicts;
   }
   // 'failed: '
   if (restLength >= 8 && load<u64>(rest) == 0x203a64656c696166) {
     const error = errorTextOf(rest + 8, restLength - 8, true);
-    if (error == 0) return isOdd;
+    if (error == 0) return contradicts;
     setError(call, error);
     return endFrame(height, height + 1);
   }
-  return isOdd;
+  return contradicts;
 }
 
 /** Checks that the next call was not made from this frame. `unknown` is the height of a call without a reported height. */
@@ -171,7 +171,7 @@ function endFrame(height: u32, unknown: u32): i32 {
   cursor++;
   if (next == end) return isDone;
   const known = heightOf(next);
-  return (known == 0 ? unknown : known) <= height ? isDone : isOdd;
+  return (known == 0 ? unknown : known) <= height ? isDone : contradicts;
 }
 
 /** 'a of b compute units' */

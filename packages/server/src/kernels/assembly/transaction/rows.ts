@@ -29,15 +29,15 @@ function capacityOf(column: i32): u32 {
 }
 
 /** Places the columns from `base` on. Returns their end. */
-export function placeColumns(base: usize): usize {
-  let place = base;
+export function locateColumns(base: usize): usize {
+  let position = base;
   for (let column = 0; column < TRANSACTION_COLUMN_COUNT; column++) {
     const entry = entryOf(column);
-    store<u32>(entry, <u32>place);
-    place += capacityOf(column);
-    store<u32>(entry, <u32>place, limitOffset);
+    store<u32>(entry, <u32>position);
+    position += capacityOf(column);
+    store<u32>(entry, <u32>position, limitOffset);
   }
-  return place;
+  return position;
 }
 
 export function emptyColumns(): void {
@@ -100,10 +100,10 @@ export function pushLong(column: i32, value: u64): void {
 
 export function pushBytes(column: i32, bytes: usize, length: u32): void {
   // Copied 16 bytes at a time, which may write beyond the end.
-  const place = reserveBytes(column, length + 16);
-  if (place == 0) return;
-  if (length <= 256) for (let i: u32 = 0; i < length; i += 16) v128.store(place + i, v128.load(bytes + i));
-  else memory.copy(place, bytes, length);
+  const position = reserveBytes(column, length + 16);
+  if (position == 0) return;
+  if (length <= 256) for (let i: u32 = 0; i < length; i += 16) v128.store(position + i, v128.load(bytes + i));
+  else memory.copy(position, bytes, length);
   keepBytes(column, length);
 }
 

@@ -4,16 +4,16 @@ import { type ApiKey, keyId } from '../keys/api-keys.ts';
 import type { KeyBudgets } from '../keys/key-budgets.ts';
 
 /** One of the open streams. Its signal aborts when the client disconnects or the service shuts down. */
-export interface StreamPlace {
+export interface StreamPermit {
   readonly signal: AbortSignal;
   /** Resolves when the bytes may be sent, or when the signal aborts. Returns `undefined` if they may be sent now. */
   readonly pace: (byteCount: number) => Promise<void> | undefined;
-  /** Frees the place. Further calls do nothing. */
+  /** Frees the permit. Further calls do nothing. */
   readonly leave: () => void;
 }
 
 /** Counts and limits the open streams. */
-export class StreamPlaces {
+export class StreamPermits {
   readonly #keys = new Map<AbortController, ApiKey | null>();
   readonly #limits: { readonly streamCountMax: number };
   readonly #budgets: KeyBudgets;
@@ -34,7 +34,7 @@ export class StreamPlaces {
     return this.#keys.size;
   }
 
-  take(key: ApiKey | null): StreamPlace {
+  take(key: ApiKey | null): StreamPermit {
     if (this.#isClosed) throw new CodedError('service-closing');
     if (this.#keys.size >= this.#limits.streamCountMax) throw new CodedError('streams-full');
     if (this.#unsent.isFull) throw new CodedError('readers-too-slow');

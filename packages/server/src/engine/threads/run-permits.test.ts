@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isCodedError } from '@sluice/base/errors';
 import { beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../../../../base/src/testing/manual-clock.ts';
-import { RunPlaces } from './run-places.ts';
+import { RunPermits } from './run-permits.ts';
 
 let clock: ManualClock;
 beforeEach(() => {
@@ -15,14 +15,14 @@ function cutNobody(): never {
 }
 
 test('default: runs beyond the limit wait and start in order of arrival', async () => {
-  const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 }, clock);
-  const first = await places.take(cutNobody);
+  const permits = new RunPermits({ countMax: 1, restMsMax: 60_000 }, clock);
+  const first = await permits.take(cutNobody);
   const order: string[] = [];
-  const second = places.take(cutNobody).then((place) => {
+  const second = permits.take(cutNobody).then((permit) => {
     order.push('second');
-    return place;
+    return permit;
   });
-  const third = places.take(cutNobody).then(() => order.push('third'));
+  const third = permits.take(cutNobody).then(() => order.push('third'));
   first.rest();
   clock.advance(59_999);
   await nextTurn();
@@ -34,13 +34,13 @@ test('default: runs beyond the limit wait and start in order of arrival', async 
 });
 
 test('behavior: a run whose reader is inactive is cut for a waiting one; a run that is being read continues', async () => {
-  const places = new RunPlaces({ countMax: 2, restMsMax: 20 }, clock);
-  const resting = await places.take(() => resting.leave());
-  const reading = await places.take(cutNobody);
+  const permits = new RunPermits({ countMax: 2, restMsMax: 20 }, clock);
+  const resting = await permits.take(() => resting.leave());
+  const reading = await permits.take(cutNobody);
   resting.rest();
   reading.rest();
   reading.resume();
-  const waiting = places.take(cutNobody);
+  const waiting = permits.take(cutNobody);
   clock.advance(5);
   await nextTurn();
   clock.advance(15);
@@ -50,14 +50,14 @@ test('behavior: a run whose reader is inactive is cut for a waiting one; a run t
 });
 
 test('limit: a reader may be inactive for exactly the time allowed', async () => {
-  const places = new RunPlaces({ countMax: 1, restMsMax: 20 }, clock);
+  const permits = new RunPermits({ countMax: 1, restMsMax: 20 }, clock);
   let isCut = false;
-  const resting = await places.take(() => {
+  const resting = await permits.take(() => {
     isCut = true;
     resting.leave();
   });
   resting.rest();
-  const waiting = places.take(cutNobody);
+  const waiting = permits.take(cutNobody);
   clock.advance(19);
   await nextTurn();
   expect(isCut).toBe(false);
@@ -67,33 +67,33 @@ test('limit: a reader may be inactive for exactly the time allowed', async () =>
 });
 
 test('behavior: without a waiting run, no run is cut, even if its reader is inactive for long', async () => {
-  const places = new RunPlaces({ countMax: 2, restMsMax: 20 }, clock);
-  const resting = await places.take(cutNobody);
+  const permits = new RunPermits({ countMax: 2, restMsMax: 20 }, clock);
+  const resting = await permits.take(cutNobody);
   resting.rest();
   clock.advance(1_000);
   await nextTurn();
-  const second = await places.take(cutNobody);
+  const second = await permits.take(cutNobody);
   second.leave();
   resting.leave();
 });
 
-test('behavior: leaving a place twice frees it once', async () => {
-  const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 }, clock);
-  const first = await places.take(cutNobody);
+test('behavior: leaving a permit twice frees it once', async () => {
+  const permits = new RunPermits({ countMax: 1, restMsMax: 60_000 }, clock);
+  const first = await permits.take(cutNobody);
   first.leave();
   first.leave();
-  await places.take(cutNobody);
+  await permits.take(cutNobody);
   const controller = new AbortController();
-  const late = places.take(cutNobody, controller.signal);
+  const late = permits.take(cutNobody, controller.signal);
   controller.abort();
   await expect(late).rejects.toSatisfy((error) => isCodedError(error, 'engine-cancelled'));
 });
 
 test('error: engine-cancelled for all waiting runs when the pool closes', async () => {
-  const places = new RunPlaces({ countMax: 1, restMsMax: 60_000 }, clock);
-  await places.take(cutNobody);
-  const waiting = [places.take(cutNobody), places.take(cutNobody)];
-  places.close();
-  for (const place of waiting)
-    await expect(place).rejects.toSatisfy((error) => isCodedError(error, 'engine-cancelled'));
+  const permits = new RunPermits({ countMax: 1, restMsMax: 60_000 }, clock);
+  await permits.take(cutNobody);
+  const waiting = [permits.take(cutNobody), permits.take(cutNobody)];
+  permits.close();
+  for (const permit of waiting)
+    await expect(permit).rejects.toSatisfy((error) => isCodedError(error, 'engine-cancelled'));
 });

@@ -7,27 +7,27 @@
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 
-export interface RunPlacesOptions {
+export interface RunPermitsOptions {
   readonly countMax: number;
   /** How long a reader may be inactive while others wait. */
   readonly restMsMax: number;
 }
 
-export interface RunPlace {
+export interface RunPermit {
   /** Marks the reader as inactive: it has received a piece and has not asked for the next one. */
   rest(): void;
   /** Marks the reader as active again. */
   resume(): void;
-  /** Gives the place to the next run in the queue. Further calls have no effect. */
+  /** Gives the permit to the next run in the queue. Further calls have no effect. */
   leave(): void;
 }
 
 interface Waiter {
-  /** Called with an error if the run gets no place. */
+  /** Called with an error if the run gets no permit. */
   readonly settle: (error?: CodedError) => void;
 }
 
-export class RunPlaces {
+export class RunPermits {
   readonly #restMsMax: number;
   readonly #clock: Clock;
   /** In order of arrival. The limit of open streams bounds it. */
@@ -38,14 +38,14 @@ export class RunPlaces {
   readonly #closed = new AbortController();
   #isWatching = false;
 
-  constructor({ countMax, restMsMax }: RunPlacesOptions, clock: Clock) {
+  constructor({ countMax, restMsMax }: RunPermitsOptions, clock: Clock) {
     this.#clock = clock;
     this.#freeCount = countMax;
     this.#restMsMax = restMsMax;
   }
 
-  /** Waits for a place. `cut` is called when another run needs the place. It must end the run and call `leave`. */
-  async take(cut: () => void, signal?: AbortSignal): Promise<RunPlace> {
+  /** Waits for a permit. `cut` is called when another run needs the permit. It must end the run and call `leave`. */
+  async take(cut: () => void, signal?: AbortSignal): Promise<RunPermit> {
     if (this.#freeCount > 0) this.#freeCount--;
     else await this.#wait(signal);
     let isLeft = false;

@@ -5,7 +5,7 @@ import type { Segment } from '../read/open-segment.ts';
  * Where the signature index of a segment is in its file. The chain's list of segments keeps it, so that a lookup reads a few
  * kilobytes of a segment without its directory.
  */
-export interface SignatureIndexPlace {
+export interface SignatureIndexRange {
   /** The position of the blocks of the index. Its fingerprints follow them. */
   readonly offset: number;
   readonly blockBytes: number;
@@ -15,7 +15,7 @@ export interface SignatureIndexPlace {
 }
 
 /** Returns where the index is, or undefined if the parts of the segment are not where a lookup would expect them. */
-export function locateSignatureIndex(segment: Segment): SignatureIndexPlace | undefined {
+export function locateSignatureIndex(segment: Segment): SignatureIndexRange | undefined {
   const blocks = segment.partEntry(PART.signatureIndex, 0);
   const fingerprints = segment.partEntry(PART.signatureIndex, 1);
   const checksums = segment.partEntry(PART.checksums, 0);

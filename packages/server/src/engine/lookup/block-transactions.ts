@@ -4,7 +4,7 @@ import type { Segment } from '../../segment/read/open-segment.ts';
 import type { BlockRange } from '../segment-run.ts';
 
 /** Maps the transactions of a segment to their blocks. Both are numbered from the first one of the segment. */
-export class TransactionPlaces {
+export class BlockTransactions {
   readonly #headers: BlockHeaders;
   /** For each block, its first transaction. Has one more entry, for the end. */
   readonly #starts: Uint32Array;
