@@ -26,7 +26,7 @@ test('behavior: a failure in a worker thread is reported to the thread that watc
   let end = () => {};
   const text = await new Promise((resolve) => {
     end = watchAssertions({ onFailed: () => undefined, onFailedElsewhere: resolve });
-    worker = new Worker(script, { eval: true });
+    worker = new Worker(script, { eval: true, env: {} });
   });
   end();
   await worker?.terminate();

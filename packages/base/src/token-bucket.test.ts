@@ -9,7 +9,9 @@ test('limit: a bucket lets a burst through, then one call at a time', async () =
   const bucket = new TokenBucket(rate.burst, clock);
   const { signal } = new AbortController();
   let passed = 0;
-  const all = Array.from({ length: 8 }, () => bucket.take(1, rate, signal).then(() => passed++));
+  const all = Array.from({ length: 8 }, () =>
+    Promise.resolve(bucket.take(1, rate, signal)).then(() => passed++),
+  );
   await Promise.resolve();
   await Promise.resolve();
   expect(passed).toBe(5);

@@ -29,12 +29,12 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes tokens and resolves when they are available, or when the signal aborts. */
-  async take(count: number, rate: BucketRate, signal: AbortSignal): Promise<void> {
+  /** Takes tokens. Returns undefined if they were available, otherwise a promise that resolves when they are, or when the signal aborts. */
+  take(count: number, rate: BucketRate, signal: AbortSignal): Promise<void> | undefined {
     this.#fill(rate);
     this.#tokens -= count;
-    if (this.#tokens >= 0) return;
-    await this.#clock.sleep((-this.#tokens / rate.perSecond) * 1000, signal);
+    if (this.#tokens >= 0) return undefined;
+    return this.#clock.sleep((-this.#tokens / rate.perSecond) * 1000, signal);
   }
 
   #fill({ perSecond, burst }: BucketRate): void {

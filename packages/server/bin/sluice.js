@@ -21,5 +21,6 @@ if (!existsSync(entry)) {
   process.stderr.write('sluice: there is neither a build nor sources to build it from\n');
   process.exit(70);
 }
-const { main } = await import(entry.href);
+const { endOnFailedAssertion, main } = await import(entry.href);
+endOnFailedAssertion((exitCode) => process.exit(exitCode));
 process.exitCode = await main(process.argv.slice(2));

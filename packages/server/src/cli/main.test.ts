@@ -165,7 +165,8 @@ test('behavior: a failed assertion ends the process with its text, even if its e
   const urlOf = (path: string) => JSON.stringify(workerUrl(import.meta.url, path).href);
   const script = `import { Command } from 'commander';
     const { assert } = await import('@sluice/base/assert');
-    const { main } = await import(${urlOf('./main.ts')});
+    const { endOnFailedAssertion, main } = await import(${urlOf('./main.ts')});
+    endOnFailedAssertion((exitCode) => process.exit(exitCode));
     const work = async () => {
       try { assert(false, 'a block has one parent'); } catch {}
       process.stdout.write('continued');

@@ -14,24 +14,26 @@ const systemContext: CommandContext = {
 };
 
 /**
- * Runs one command line and returns the exit code. Nothing called from here ends the process, except a failed assertion: the
- * state of the process may be wrong, so it must not write anything more.
+ * Reports failed assertions of all threads. One in this thread also ends the process: its state may be wrong, so it must not write
+ * anything more.
  */
+export function endOnFailedAssertion(endProcess: (exitCode: number) => void): void {
+  const write = (text: string) => process.stderr.write(bugReport(text));
+  watchAssertions({
+    onFailed: (text) => {
+      write(text);
+      endProcess(EXIT.bug);
+    },
+    onFailedElsewhere: write,
+  });
+}
+
+/** Runs one command line and returns the exit code. Nothing called from here ends the process. */
 export async function main(
   args: string[],
   context: CommandContext = systemContext,
   commands?: readonly BuildCommand[],
 ): Promise<number> {
-  if (context === systemContext) {
-    const write = (text: string) => context.err.write(bugReport(text));
-    watchAssertions({
-      onFailed: (text) => {
-        write(text);
-        process.exit(EXIT.bug);
-      },
-      onFailedElsewhere: write,
-    });
-  }
   try {
     const program = buildProgram(context, commands ?? (await loadCommands(args[0])));
     await program.parseAsync(rewriteHelp(program, args), { from: 'user' });

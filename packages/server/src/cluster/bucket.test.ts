@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '@sluice/base/clock';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Dataset } from '../dataset/dataset.ts';
@@ -12,6 +13,7 @@ import { type Bucket, openBucket } from './bucket.ts';
 import { COLLECT_LIMITS, collectBucket } from './collect-bucket.ts';
 import { ManifestKeeper } from './manifest-keeper.ts';
 import { claimFolder } from './own-folder.ts';
+import { pushDataset } from './push-dataset.ts';
 import { datasetName, readAll, refAt, runOf } from './testing/member.ts';
 import { DamageWatch } from './watch-damage.ts';
 
@@ -89,6 +91,30 @@ test('behavior: a machine that took over and was killed immediately continues wi
   expect(again.dataset.snapshot().head).toEqual(refAt(17));
   await grow(one.dataset, 30);
   await expect(one.keeper.advance()).rejects.toMatchObject({ code: 'store-fenced' });
+});
+
+test('behavior: a push uploads several segments at the same time, and all of them', async () => {
+  const fs = new SimFs();
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
+  const manifest = { name: datasetName, aliases: [], votes: 'drop', ...rest } as const;
+  await createDataset(folder, manifest, dependencies);
+  const limits = { sealBlockCount: 4 };
+  const dataset = await Dataset.open({ folder, realTime: true, limits }, dependencies);
+  await grow(dataset, 40);
+  await dataset.close();
+  let [running, most] = [0, 0];
+  store.before = async (operation, key) => {
+    if (operation !== 'put' || !key.includes('/segments/')) return;
+    most = Math.max(most, ++running);
+    await nextTurn();
+    running--;
+  };
+  const [newWriter, onPart] = [() => 'one', vi.fn()];
+  const { signal } = new AbortController();
+  await pushDataset(folder, bucket, { ...dependencies, newWriter, onPart, signal });
+  expect([most, onPart.mock.calls.length]).toEqual([4, 8]);
+  expect((await open(new SimFs(), 'two')).dataset.snapshot().head).toEqual(refAt(40));
 });
 
 test('error: store-fenced: of two writers of the same manifest one stops', async () => {

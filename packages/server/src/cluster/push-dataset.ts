@@ -1,5 +1,6 @@
 import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
+import { mapOrdered } from '@sluice/base/map-ordered';
 import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BuiltSegment } from '../dataset/merge/built-segment.ts';
 import type { SegmentSequence } from '../dataset/merge/merge-thread.ts';
@@ -18,6 +19,9 @@ export interface TransferDependencies {
   readonly onPart: (blockCount: number, byteLength: number) => void;
   readonly signal: AbortSignal;
 }
+
+/** Uploads at the same time. Each needs the memory of a segment, a few tens of megabytes. */
+const uploadCountMax = 4;
 
 export interface PushSummary {
   readonly segments: number;
@@ -45,14 +49,20 @@ export async function pushDataset(
   const { snapshot } = stored;
   const objects = await bucket.store.list(`${bucket.dataset}/segments/`);
   const sizes = new Map(objects.map(({ key, byteLength }) => [key, byteLength]));
-  for (const segment of snapshot.segments) {
-    if (signal.aborted) throw new CodedError('cli-interrupted');
-    if (sizes.get(bucket.segments.keyOf(segment)) !== segment.byteLength) {
-      const bytes = await readWholeFile(fs, `${folder}/segments/${segment.id}`);
-      await bucket.segments.upload(segment, bytes);
-    }
-    dependencies.onPart(segment.blockCount, segment.byteLength);
-  }
+  const pushed = mapOrdered(
+    snapshot.segments,
+    () => uploadCountMax,
+    async (segment) => {
+      if (signal.aborted) throw new CodedError('cli-interrupted');
+      if (sizes.get(bucket.segments.keyOf(segment)) !== segment.byteLength) {
+        const bytes = await readWholeFile(fs, `${folder}/segments/${segment.id}`);
+        await bucket.segments.upload(segment, bytes);
+      }
+      return segment;
+    },
+  );
+  for await (const { blockCount, byteLength } of pushed)
+    dependencies.onPart(blockCount, byteLength);
   const last = await pushHot(stored, bucket, dependencies);
   const chain = last === undefined ? snapshot : withSegment(snapshot, last);
   const writer = owner?.writer ?? dependencies.newWriter();

@@ -5,6 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
@@ -25,6 +26,7 @@ export interface S3Options {
   readonly region: string;
   /** Whether the bucket is the first component of the path; otherwise it is part of the host name. */
   readonly pathStyle: boolean;
+  /** How long a request may make no progress. */
   readonly requestMsMax: number;
   readonly connectionCountMax: number;
 }
@@ -64,8 +66,9 @@ export class S3Client implements ObjectStore {
     this.#agent = new Agent({
       connections: connectionCountMax,
       connect: { timeout: Math.min(requestMsMax, 5_000) },
-      headersTimeout: requestMsMax,
-      bodyTimeout: requestMsMax,
+      // `#whileActive` limits the time without progress. This limit would include the time that a large body takes.
+      headersTimeout: 0,
+      bodyTimeout: 0,
     });
     this.#base = baseUrl(options);
   }
@@ -171,7 +174,7 @@ export class S3Client implements ObjectStore {
 
   async #send(send: Send): Promise<S3Response> {
     const { operation, method, body } = send;
-    const { region, requestMsMax } = this.#options;
+    const { region } = this.#options;
     const { accessKeyId, secretAccessKey, sessionToken } = await this.#dependencies.credentials();
     const signer = new AwsV4Signer({
       accessKeyId,
@@ -184,15 +187,50 @@ export class S3Client implements ObjectStore {
       headers: { ...send.headers },
     });
     const signed = await signer.sign();
-    const answer = await receive(signed.url.href, {
-      method,
-      headers: Object.fromEntries(signed.headers),
-      body: body ?? null,
-      dispatcher: this.#agent,
-      signal: AbortSignal.timeout(requestMsMax),
+    const answer = await this.#whileActive((onProgress, signal) => {
+      const headers = Object.fromEntries(signed.headers);
+      if (body !== undefined) headers['content-length'] = String(body.length);
+      return receive(
+        signed.url.href,
+        {
+          method,
+          headers,
+          body: body === undefined ? null : Readable.from(inPieces(body, onProgress)),
+          dispatcher: this.#agent,
+          signal,
+        },
+        onProgress,
+      );
     });
     this.#dependencies.onAnswer?.(operation, answer.body.length);
     return judgeAnswer(operation, answer);
+  }
+
+  /** Aborts a request that makes no progress for too long. A slow one may take as long as it needs. */
+  async #whileActive(
+    run: (onProgress: OnProgress, signal: AbortSignal) => Promise<S3Response>,
+  ): Promise<S3Response> {
+    const { clock } = this.#dependencies;
+    const { requestMsMax } = this.#options;
+    const [idle, ended] = [new AbortController(), new AbortController()];
+    let activeMs = clock.nowMs();
+    const watch = async () => {
+      while (!ended.signal.aborted) {
+        const leftMs = activeMs + requestMsMax - clock.nowMs();
+        if (leftMs <= 0) return idle.abort(new TransientFailure('no progress'));
+        await clock.sleep(leftMs, ended.signal);
+      }
+    };
+    const onProgress = (pauseMs = 0) => {
+      activeMs = clock.nowMs() + pauseMs;
+    };
+    const watching = watch();
+    try {
+      return await run(onProgress, idle.signal);
+    } finally {
+      ended.abort();
+      await watching;
+    }
   }
 
   #key(key: string): string {
@@ -215,10 +253,16 @@ function baseUrl({ endpoint, bucket, pathStyle }: S3Options): string {
 async function receive(
   url: string,
   options: Parameters<typeof request>[1] & { dispatcher: Dispatcher },
+  onProgress: OnProgress,
 ): Promise<S3Response> {
   try {
     const { statusCode, headers, body } = await request(url, options);
-    const bytes = new Uint8Array(await body.arrayBuffer());
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of body) {
+      onProgress();
+      chunks.push(chunk);
+    }
+    const bytes = new Uint8Array(Buffer.concat(chunks));
     const expected = headers['content-length'];
     const isWhole = expected === undefined || options.method === 'HEAD';
     if (!isWhole && Number(expected) !== bytes.length) {
@@ -229,6 +273,24 @@ async function receive(
     if (error instanceof TransientFailure) throw error;
     throw new TransientFailure(systemErrorCode(error) ?? messageOf(error), { cause: error });
   }
+}
+
+/** Called when bytes were sent or received. The next progress may come later by `pauseMs`. */
+type OnProgress = (pauseMs?: number) => void;
+
+/** The part of a body after which the connection is checked for progress. */
+const pieceBytes = 1 << 16;
+/** How much the system accepts before it is sent, and the slowest connection whose store is expected to respond in time. */
+const systemBufferBytes = 4 << 20;
+const slowestBytesPerMs = 64;
+
+/** Yields the next piece when the connection has accepted the one before. */
+async function* inPieces(body: Uint8Array, onProgress: OnProgress): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < body.length; start += pieceBytes) {
+    yield body.subarray(start, start + pieceBytes);
+    onProgress();
+  }
+  onProgress(Math.min(body.length, systemBufferBytes) / slowestBytesPerMs);
 }
 
 /** Statuses that may not occur again at the next attempt: overload, throttling (503 SlowDown), timeouts, a concurrent write. */

@@ -64,7 +64,7 @@ export const storeSchema = Type.Object(
       maximum: 600_000,
       default: 10_000,
       description:
-        'time for one attempt of a request, in ms; a failed one is repeated up to 5 times',
+        'how long a request may make no progress, in ms; a failed one is repeated up to 5 times',
     }),
     requestCountMax: Type.Integer({
       minimum: 1,

@@ -80,3 +80,20 @@ test('error: a key file that is missing, too large or invalid is named', () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+test('limit: a key is found without a comparison with every other one', () => {
+  let comparedCount = 0;
+  const many = parseKeys(
+    Array.from({ length: 1_000 }, (_, i) => `${hash(`key ${i}`)} k${i}`).join('\n'),
+  ).map(({ name, hash: value }) => ({
+    name,
+    get hash() {
+      comparedCount++;
+      return value;
+    },
+  }));
+  expect(findKey('key 7', many)?.name).toBe('k7');
+  comparedCount = 0;
+  expect([findKey('key 999', many)?.name, findKey('wrong', many)]).toEqual(['k999', undefined]);
+  expect(comparedCount).toBe(0);
+});

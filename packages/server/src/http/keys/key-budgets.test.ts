@@ -9,7 +9,7 @@ test('limit: S-03 the streams of a key share its bytes per second, and other key
   const budgets = new KeyBudgets({ ...KEY_LIMITS, bytesPerSecond: 1_000 }, clock);
   const done: string[] = [];
   const take = (key: string, byteCount: number, name: string) =>
-    budgets.takeBytes(key, byteCount, signal).then(() => done.push(name));
+    Promise.resolve(budgets.takeBytes(key, byteCount, signal)).then(() => done.push(name));
   // The bytes of one second pass at once, then each call waits for the earlier ones.
   await take('a', 1_000, 'first');
   const second = take('a', 500, 'second');
@@ -23,6 +23,15 @@ test('limit: S-03 the streams of a key share its bytes per second, and other key
   clock.advance(1_000);
   await third;
   expect(done).toEqual(['first', 'other key', 'second', 'third']);
+});
+
+test('behavior: bytes that may be sent at once need no promise, so that followers are written to directly', () => {
+  const limits = { ...KEY_LIMITS };
+  const budgets = new KeyBudgets(limits, new ManualClock());
+  expect(budgets.takeBytes('a', 1e9, signal)).toBeUndefined();
+  Object.assign(limits, { bytesPerSecond: 1_000 });
+  expect(budgets.takeBytes('b', 1_000, signal)).toBeUndefined();
+  expect(budgets.takeBytes('b', 1, signal)).toBeInstanceOf(Promise);
 });
 
 test('limit: changed limits apply immediately, and a stream that ends stops waiting', async () => {

@@ -43,12 +43,15 @@ export class KeyBudgets {
     throw new CodedError('key-limit-reached', { requestsPerSecond });
   }
 
-  /** Resolves when the bytes may be sent. After a pause, the bytes of one second may be sent at once. */
-  async takeBytes(key: string, byteCount: number, signal: AbortSignal): Promise<void> {
+  /**
+   * Returns a promise that resolves when the bytes may be sent, or undefined if they may be sent at once: a follower then writes
+   * without waiting. After a pause, the bytes of one second may be sent at once.
+   */
+  takeBytes(key: string, byteCount: number, signal: AbortSignal): Promise<void> | undefined {
     const { bytesPerSecond } = this.#limits;
-    if (bytesPerSecond === null) return;
+    if (bytesPerSecond === null) return undefined;
     const rate = { perSecond: bytesPerSecond, burst: bytesPerSecond };
-    await this.#budgetOf(key).bytes.take(byteCount, rate, signal);
+    return this.#budgetOf(key).bytes.take(byteCount, rate, signal);
   }
 
   /** Removes the budgets of keys that a reload removed. */
