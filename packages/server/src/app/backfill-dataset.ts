@@ -107,7 +107,7 @@ async function openSources(
     const identity = source.note(await source.remote.identity(signal));
     if (identity.kind === 'ok') checkIdentity(source, identity.value, dataset);
   }
-  const usable = () => all.filter(({ health }) => !health.isDisabled);
+  const usable = () => all.filter(({ health }) => !health.isDisabled && !health.isKeyRejected);
   if (usable().length === 0) {
     const fault = all[0]?.health.status.fault ?? null;
     throw new CodedError('backfill-sources-unusable', { fault });

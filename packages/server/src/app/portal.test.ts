@@ -1,3 +1,5 @@
+import { systemClock } from '@sluice/base/clock';
+import { TokenBucket } from '@sluice/base/token-bucket';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ChainSnapshot, HotBlock } from '../chain/chain-snapshot.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -102,6 +104,74 @@ describe('a portal as the source', () => {
     await expectSameBlocks(mirror.dataset, world.following.dataset);
     expect(mirror.dataset.snapshot().replaced.size).toBeGreaterThan(0);
     expect(mirror.ingester.status.sources[0]).toMatchObject({ state: 'live', strikes: 0 });
+  });
+});
+
+describe('requests', () => {
+  test('limit: F-10 a fork of the portal costs few requests', async () => {
+    const paths: string[] = [];
+    const refuse = (path: string) => void paths.push(path);
+    const chained = await startChained({ ledger: { chain: { finalityDistance: 40 } } }, { refuse });
+    const { world, mirror } = chained;
+    await untilSame(chained);
+    await world.produce(10);
+    await world.caughtUp();
+    await untilSame(chained);
+    paths.length = 0;
+    world.node.faults.set({ kind: 'fork', depth: 6, forSlots: 1_000 });
+    await world.produce(8);
+    await world.caughtUp();
+    await untilSame(chained);
+    expect(mirror.dataset.snapshot().replaced.size).toBeGreaterThanOrEqual(6);
+    // The finalized and the confirmed slot are requested regularly, independent of forks.
+    const counted = paths.filter((path) => !path.endsWith('head'));
+    expect(counted.length).toBeLessThan(20);
+  });
+});
+
+describe('refusals', () => {
+  test('limit: F-01 a limit of the portal is respected, and its head is reached nevertheless', async () => {
+    const allowed = new TokenBucket(5, systemClock);
+    const meddling: Meddling = {};
+    const chained = await startChained({ ledger: { chain: { finalityDistance: 40 } } }, meddling);
+    const { world, mirror } = chained;
+    await untilSame(chained);
+    const refusedMs: number[] = [];
+    meddling.refuse = () => {
+      if (allowed.tryTake({ perSecond: 5, burst: 5 })) return undefined;
+      refusedMs.push(systemClock.nowMs());
+      return { 'retry-after': '1' };
+    };
+    const startMs = systemClock.nowMs();
+    await world.produce(10);
+    world.node.faults.set({ kind: 'fork', depth: 6, forSlots: 1_000 });
+    await world.produce(8);
+    await world.caughtUp();
+    await untilSame(chained);
+    // Requests that were open at the same time may be refused together, but then none is sent for a second.
+    const pauses = refusedMs.filter((ms, i) => i === 0 || ms - (refusedMs[i - 1] ?? 0) > 500);
+    const seconds = (systemClock.nowMs() - startMs) / 1000;
+    expect(pauses.length).toBeLessThanOrEqual(seconds + 1);
+    expect(refusedMs.length).toBeLessThanOrEqual(4 * pauses.length);
+    expect(mirror.ingester.status.sources[0]).toMatchObject({ strikes: 0 });
+  });
+
+  test('behavior: a rejected key is an alarm and is tried again, and the portal is followed when it is accepted', async () => {
+    const meddling: Meddling = {};
+    const chained = await startChained({}, meddling);
+    const { world, mirror } = chained;
+    await untilSame(chained);
+    meddling.status = 401;
+    await untilAlarm(mirror, 'source-key-rejected');
+    expect(mirror.ingester.status.sources[0]).toMatchObject({
+      state: 'waiting',
+      fault: 'the key was rejected: HTTP 401',
+    });
+    Reflect.deleteProperty(meddling, 'status');
+    await world.produce(4);
+    await world.caughtUp();
+    await untilSame(chained);
+    await expect.poll(() => mirror.dataset.alarms.list(), { timeout: 20_000 }).toEqual([]);
   });
 });
 

@@ -47,6 +47,7 @@ export const ALARM_CODES = [
   'portal-content-differs',
   'segment-damaged',
   'source-contradicts-finality',
+  'source-key-rejected',
   'source-start-missing',
   'sources-down',
   'store-unreachable',

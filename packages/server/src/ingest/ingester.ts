@@ -235,7 +235,7 @@ export class Ingester {
     return this.#leader;
   }
 
-  /** Raises alarms if no source answers or no block is stored for long. */
+  /** Raises alarms if no source answers, one rejects its key, or no block is stored for long. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock, dataset } = this.#dependencies;
     let healthyMs = clock.nowMs();
@@ -249,6 +249,12 @@ export class Ingester {
         dataset.alarms.clear('sources-down');
       } else if (clock.nowMs() - healthyMs >= downAlarmMs) {
         dataset.alarms.raise('sources-down', 'no source has answered for a minute');
+      }
+      const rejecting = this.#sources.filter(({ health }) => health.isKeyRejected);
+      if (rejecting.length === 0) dataset.alarms.clear('source-key-rejected');
+      else {
+        const names = rejecting.map(({ name }) => name).join(', ');
+        dataset.alarms.raise('source-key-rejected', `${names}: the key was rejected`);
       }
       if (this.#stallMs() >= stallAlarmMs) {
         dataset.alarms.raise(

@@ -17,6 +17,8 @@ export interface SourceStatus {
 }
 
 const backoff = { firstMs: 100, maxMs: 10_000 };
+/** A rejected key is rarely accepted a moment later, but the operator of the source may add it. */
+const keyBackoff = { firstMs: 1_000, maxMs: 60_000 };
 const strikeCountMax = 5;
 const quarantineMs = 60_000;
 /** A source that answered within this time takes part in votes. */
@@ -31,6 +33,7 @@ export class SourceHealth {
   #failures = 0;
   #failureTotal = 0;
   #strikes = 0;
+  #isKeyRejected = false;
   #readyMs = 0;
   #answeredMs = Number.NEGATIVE_INFINITY;
 
@@ -52,6 +55,11 @@ export class SourceHealth {
 
   get isDisabled(): boolean {
     return this.#state === 'disabled';
+  }
+
+  /** Whether the source rejected the key in its last response. */
+  get isKeyRejected(): boolean {
+    return this.#isKeyRejected;
   }
 
   /** Whether the source may be asked now. */
@@ -78,6 +86,7 @@ export class SourceHealth {
     this.#answeredMs = this.#clock.nowMs();
     this.#failures = 0;
     if (this.#state === 'disabled') return;
+    this.#isKeyRejected = false;
     // After a quarantine, the next strike starts another one.
     if (this.#state === 'quarantined') this.#strikes = strikeCountMax - 1;
     this.#state = 'live';
@@ -89,17 +98,15 @@ export class SourceHealth {
     this.#strikes = Math.max(0, this.#strikes - 1);
   }
 
-  /** Records that the source did not respond, or that it requested a pause. */
+  /** Records that the source did not respond, that it requested a pause, or that it rejected the key, which may be valid later. */
   fail({ reason, cause, retryAfterMs }: Refusal): void {
-    if (reason === 'key') {
-      this.disable(`the key was rejected: ${cause}`);
-      return;
-    }
     this.#failures++;
     this.#failureTotal++;
-    this.#fault = cause;
+    this.#isKeyRejected = reason === 'key';
+    this.#fault = this.#isKeyRejected ? `the key was rejected: ${cause}` : cause;
     if (this.#state !== 'quarantined') this.#state = 'waiting';
-    this.#wait(retryAfterMs ?? backoffMs(this.#failures, backoff, this.#random));
+    const limits = this.#isKeyRejected ? keyBackoff : backoff;
+    this.#wait(retryAfterMs ?? backoffMs(this.#failures, limits, this.#random));
   }
 
   /** Records wrong data. Too many strikes start a quarantine. */
@@ -116,7 +123,7 @@ export class SourceHealth {
     this.#wait(quarantineMs);
   }
 
-  /** Disables the source permanently: it serves another ledger, or the key was rejected. */
+  /** Disables the source permanently: it serves another ledger, or other content. */
   disable(fault: string): void {
     this.#state = 'disabled';
     this.#fault = fault;

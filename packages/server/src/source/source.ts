@@ -32,6 +32,12 @@ export const historyTimeoutMs = 30_000;
 /** The largest range of `listSlots`, which is the limit of nodes. */
 export const listSlotsMax = 500_000;
 
+/** Both slots are included. */
+export interface SlotRange {
+  readonly first: number;
+  readonly last: number;
+}
+
 export interface Source {
   /** For logs and `/status`. It is never the address, which may contain a key. */
   readonly name: string;
@@ -46,7 +52,7 @@ export interface Source {
   firstAvailable(signal: AbortSignal): Promise<SourceResult<Slot>>;
   /** Returns the slots with a block, ascending. A source silently omits blocks that it no longer has. */
   listSlots(
-    range: { readonly first: number; readonly last: number },
+    range: SlotRange,
     commitment: Commitment,
     signal: AbortSignal,
   ): Promise<SourceResult<Slot[]>>;
@@ -56,12 +62,24 @@ export interface Source {
     commitment: Commitment,
     signal: AbortSignal,
   ): Promise<SourceResult<BlockHeader>>;
+  /** Returns the headers of all blocks of a range, ascending, by one request. Absent if that takes a request for each. */
+  readHeaders?(
+    range: SlotRange,
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<SourceResult<BlockHeader[]>>;
   /** Returns the bytes of a whole block. */
   block(
     slot: Slot,
     commitment: Commitment,
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<SourceResult<Uint8Array>>;
+  /** Streams the whole blocks of a range by one request, ascending. Absent if that takes a request for each. */
+  readBlocks?(
+    range: SlotRange,
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<SourceResult<BlockStream>>;
   /** Returns the memory of a block's bytes to the source, which reuses it for other blocks. */
   giveBack(bytes: Uint8Array): void;
   /** Streams whole blocks from a position. Absent if the source can only be polled. */

@@ -33,6 +33,8 @@ export interface Meddling {
   /** Changes a short response. */
   body?: (path: string, body: string) => string;
   status?: number;
+  /** Receives each request. Returns the headers of a response with the status 429 in place of the portal's. */
+  refuse?: (path: string) => Readonly<Record<string, string>> | undefined;
 }
 
 /** Starts a proxy between a portal and its reader that changes the data. */
@@ -40,6 +42,12 @@ export async function startMeddler(portal: string, meddling: Meddling): Promise<
   const { origin, pathname } = new URL(portal);
   const server = createServer((incoming, outgoing) => {
     const { url = '/', method, headers } = incoming;
+    const refused = meddling.refuse?.(url.slice(pathname.length));
+    if (refused !== undefined) {
+      incoming.resume();
+      outgoing.writeHead(429, refused).end('{}');
+      return;
+    }
     const forward = request(`${origin}${url}`, { method, headers }, (answer) => {
       const status = meddling.status ?? answer.statusCode ?? 500;
       const { 'content-length': _length, ...rest } = answer.headers;

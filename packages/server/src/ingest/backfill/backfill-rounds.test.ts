@@ -115,6 +115,58 @@ test('behavior: a slot without a block is reached by the block above it', async 
   expect(whole.segments).toEqual([[0, 1, 2, 4, 5, 6, 7, 9]]);
 });
 
+test('behavior: a source that refuses a range below its first block is asked for the rest, and its first block is stored', async () => {
+  const ranges: number[][] = [];
+  const portal: Partial<Source> = {
+    firstAvailable: async () => ok(toSlot(5)),
+    listSlots: async ({ first, last }) => {
+      ranges.push([first, last]);
+      if (first < 5) return refuse('pruned');
+      return ok(headers.map(({ number }) => number).filter((one) => one >= first && one <= last));
+    },
+    block: async (slot) => (slot < 5 ? refuse('pruned') : ok(new Uint8Array(4))),
+  };
+  const crossing = start({ remotes: [portal] });
+  expect(await crossing.finish(2)).toMatchObject({
+    code: 'backfill-pruned',
+    detail: { slot: 4, firstAvailable: 5 },
+  });
+  expect(crossing.segments).toEqual([[5, 6, 7, 9]]);
+  expect(ranges.slice(0, 2)).toEqual([
+    [2, 9],
+    [5, 9],
+  ]);
+});
+
+test('behavior: the blocks of a source that sends several at once are requested in runs', async () => {
+  const ranges: number[][] = [];
+  const byRuns: Partial<Source> = {
+    block: async () => expect.unreachable(),
+    readBlocks: async ({ first, last }) => {
+      ranges.push([first, last]);
+      const slots = headers
+        .map(({ number }) => number)
+        .filter((one) => one >= first && one <= last);
+      // The response ends early after three blocks.
+      const sent = slots.slice(0, 3).map((slot) => ({ slot, bytes: new Uint8Array(4) }));
+      const blocks = (async function* () {
+        yield* sent;
+      })();
+      return ok(
+        Object.assign(blocks, { finalized: null, fault: undefined, close: async () => {} }),
+      );
+    },
+  };
+  const { finish, segments, linked } = start({ remotes: [byRuns] });
+  expect(await finish(2)).toBe('done');
+  expect(segments).toEqual([[2, 4, 5, 6, 7, 9]]);
+  expect(linked).toEqual(['9/4', '7/4', '6/4', '5/4', '4/4', '2/4']);
+  expect(ranges).toEqual([
+    [2, 9],
+    [6, 9],
+  ]);
+});
+
 test('behavior: full segments are stored early, each without its lowest block', async () => {
   const { finish, segments } = start({ sealBlockCount: 2 });
   expect(await finish(1)).toBe('done');

@@ -162,9 +162,22 @@ export class Backfill {
   async #listBelow(source: FollowedSource, signal: AbortSignal): Promise<Slot[] | string> {
     const last = this.#run.lowest.parentSlot;
     const first = Math.max(this.#options.to, last - listSlots + 1);
-    const list = source.note(await source.remote.listSlots({ first, last }, 'finalized', signal));
+    let list = source.note(await source.remote.listSlots({ first, last }, 'finalized', signal));
+    if (list.kind === 'refused' && list.reason === 'pruned') {
+      // A portal refuses a range that begins below its first block.
+      const available = source.note(await source.remote.firstAvailable(signal));
+      if (available.kind === 'refused') return available.cause;
+      if (available.value > last) return this.#notePruned(source, available.value);
+      const rest = { first: available.value, last };
+      list = source.note(await source.remote.listSlots(rest, 'finalized', signal));
+    }
     if (list.kind === 'refused') return list.cause;
     return [last, ...list.value.filter((slot) => slot !== last).reverse()];
+  }
+
+  #notePruned(source: FollowedSource, firstAvailable: Slot): string {
+    this.#pruned.set(source, firstAvailable);
+    return `it begins at slot ${firstAvailable}`;
   }
 
   /** Returns whether the block is below the next parent. The list omitted the parent then, and the next round requests it. */
@@ -206,10 +219,7 @@ export class Backfill {
     const slot = this.#run.lowest.parentSlot;
     if (!denials.has(refusal.reason)) return refusal.cause;
     const first = source.note(await source.remote.firstAvailable(signal));
-    if (first.kind === 'ok' && first.value > slot) {
-      this.#pruned.set(source, first.value);
-      return `it begins at slot ${first.value}`;
-    }
+    if (first.kind === 'ok' && first.value > slot) return this.#notePruned(source, first.value);
     return `it reports no block at slot ${slot}, which a block names as its parent`;
   }
 

@@ -1,8 +1,8 @@
 /** Loads and prepares blocks in parallel, returns them in order, and limits the memory that they use. */
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { mapOrdered } from '@sluice/base/map-ordered';
-import type { Slot } from '../../ledger/primitives.ts';
-import type { Refusal } from '../../source/refusal.ts';
+import { type Slot, toSlot } from '../../ledger/primitives.ts';
+import { type Refusal, refusal } from '../../source/refusal.ts';
 import {
   type BlockFormat,
   type Commitment,
@@ -29,6 +29,9 @@ export type LoadedBlock =
 /** Limits of the blocks that are loaded at the same time. A block needs several times its bytes while it is prepared. */
 const inProgressCountMax = 16;
 const inProgressBytesMax = 96 * 1024 * 1024;
+/** The blocks of one request to a source that sends several, and how many such requests are in progress. */
+const runBlockCount = 32;
+const runsInProgressMax = 2;
 
 export class BlockLoader {
   readonly #prepare: PrepareBlock;
@@ -55,18 +58,73 @@ export class BlockLoader {
     return loaded;
   }
 
-  /** Loads the blocks of these slots in order. */
+  /** Loads the blocks of these slots in order, which is ascending or descending. */
   loadAll(
     source: FollowedSource,
     slots: readonly Slot[],
     commitment: Commitment,
     signal: AbortSignal,
   ): AsyncGenerator<LoadedBlock> {
+    if (source.remote.readBlocks !== undefined)
+      return this.#loadRuns(source, slots, commitment, signal);
     return mapOrdered(
       slots,
       () => this.#limit(),
       (slot) => this.load(source, slot, commitment, signal),
     );
+  }
+
+  /** Loads the blocks of these slots in runs, each by one request if possible. */
+  async *#loadRuns(
+    source: FollowedSource,
+    slots: readonly Slot[],
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): AsyncGenerator<LoadedBlock> {
+    const runs: Slot[][] = [];
+    for (let start = 0; start < slots.length; start += runBlockCount) {
+      runs.push(slots.slice(start, start + runBlockCount));
+    }
+    const loading = mapOrdered(
+      runs,
+      () => runsInProgressMax,
+      async (run) => {
+        const loaded = await this.#loadRun(source, run, commitment, signal);
+        return run.map((slot) => loaded.get(slot) ?? missing(slot, loaded));
+      },
+    );
+    for await (const run of loading) yield* run;
+  }
+
+  /** Loads a run with as many requests as the source needs for it. The failure of the last one has the key `undefined`. */
+  async #loadRun(
+    source: FollowedSource,
+    run: readonly Slot[],
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<Map<Slot | undefined, LoadedBlock>> {
+    const loaded = new Map<Slot | undefined, LoadedBlock>();
+    const last = Math.max(...run);
+    for (let first = Math.min(...run), isDone = false; !isDone; ) {
+      const answer = await source.remote.readBlocks?.({ first, last }, commitment, signal);
+      if (answer?.kind !== 'ok') {
+        if (answer !== undefined)
+          loaded.set(undefined, { kind: 'refused', slot: toSlot(first), refusal: answer });
+        return loaded;
+      }
+      isDone = true;
+      for await (const one of this.loadStream(answer.value, source.remote.format)) {
+        const slot = one.kind === 'loaded' ? one.prepared.header.number : one.slot;
+        loaded.set(slot, one);
+        // A source may end a response early. The rest is requested then.
+        if (slot !== undefined && slot >= first) [first, isDone] = [slot + 1, slot >= last];
+      }
+      const { fault } = answer.value;
+      if (fault !== undefined)
+        loaded.set(undefined, { kind: 'refused', slot: toSlot(first), refusal: fault });
+      if (fault !== undefined) return loaded;
+    }
+    return loaded;
   }
 
   /** Prepares the blocks of a stream in order. */
@@ -99,4 +157,16 @@ export class BlockLoader {
       return { kind: 'damaged', slot, error };
     }
   }
+}
+
+/** Returns why a block of a run is not there: the failure that ended the run, or that the source does not have it. */
+function missing(slot: Slot, loaded: ReadonlyMap<Slot | undefined, LoadedBlock>): LoadedBlock {
+  const failure = loaded.get(undefined);
+  if (failure?.kind === 'refused') return { ...failure, slot };
+  if (failure !== undefined) return failure;
+  return {
+    kind: 'refused',
+    slot,
+    refusal: refusal('skipped-hint', 'the source has no block at the slot'),
+  };
 }

@@ -365,7 +365,7 @@ test('behavior: a conflict of a stream names the branch, or a block of ours to w
   const waiting = resolver.resolveConflict([ref('a12')], signal).then((one) => {
     outcome = one;
   });
-  await clock.advance(399);
+  await clock.advance(999);
   expect(outcome).toBe(undefined);
   await clock.advance(1);
   await waiting;

@@ -35,6 +35,8 @@ const searchSlots = 64;
 export const gapBlocksMax = 32;
 /** How often the source is asked for our head. */
 const headCheckEveryMs = 400;
+/** How often a portal whose head is a block below ours is asked for a new block. */
+const lowerHeadCheckEveryMs = 1_000;
 
 export class BranchResolver {
   readonly #dependencies: ResolverDependencies;
@@ -79,7 +81,7 @@ export class BranchResolver {
     const tip = elementAt(blocks, -1);
     if (ownsBlock(feeder.pending, tip.number, tip.hash)) {
       // The portal went back to a block of ours and has no new block above it yet.
-      await clock.sleep(headCheckEveryMs, signal);
+      await clock.sleep(lowerHeadCheckEveryMs, signal);
       return false;
     }
     const header = source.note(await source.remote.header(tip.number, 'confirmed', signal));

@@ -84,6 +84,12 @@ async function readAncestors(
 ): Promise<Map<number, BlockHeader> | Trace> {
   const last = child.parentSlot;
   const first = Math.max(floor, last - roundSlotCount, 0);
+  if (remote.readHeaders !== undefined) {
+    const answer = await remote.readHeaders({ first, last }, 'confirmed', signal);
+    if (answer.kind === 'refused') return { kind: 'failed', refusal: answer };
+    const headers = new Map(answer.value.map((header) => [header.number, header]));
+    return headers.has(last) ? headers : { kind: 'hole', slot: last };
+  }
   const list = await remote.listSlots({ first, last }, 'confirmed', signal);
   if (list.kind === 'refused') return { kind: 'failed', refusal: list };
   // The parent is requested even if it is not in the list, because lists of nodes can be incomplete.

@@ -44,6 +44,8 @@ const headersMsMax = 12_000;
 const silenceMsMax = 10_000;
 const replyBytesMax = 1024 * 1024;
 const connectionCount = 16;
+/** The pause after a refusal because of too many requests that does not say how long to wait. */
+const limitPauseMs = 1_000;
 
 export class PortalClient {
   readonly #pool: Pool;
@@ -52,6 +54,8 @@ export class PortalClient {
   readonly #lineBytesMax: number;
   readonly #clock: Clock;
   readonly #observeCall: ObserveCall | undefined;
+  /** The last refusal with a pause, and when the pause ends. No request is sent before. */
+  #pause: { readonly refusal: Refusal; readonly endMs: number } | undefined;
 
   constructor(options: PortalClientOptions, dependencies: PortalClientDependencies) {
     const url = parsePortalUrl(options.url);
@@ -104,6 +108,9 @@ export class PortalClient {
     query: string | undefined,
     signal: AbortSignal,
   ): Promise<OpenResponse | Refusal> {
+    const pausedMs = (this.#pause?.endMs ?? 0) - this.#clock.nowMs();
+    if (this.#pause !== undefined && pausedMs > 0)
+      return { ...this.#pause.refusal, retryAfterMs: pausedMs };
     const stop = new AbortController();
     const onAbort = () => stop.abort();
     signal.addEventListener('abort', onAbort, { once: true });
@@ -145,7 +152,15 @@ export class PortalClient {
     }
     if (statusCode === 404) return refusal('incapable', 'the portal has no such dataset');
     const retryAfter = headers['retry-after'];
-    return refusalOfStatus(statusCode, Array.isArray(retryAfter) ? retryAfter[0] : retryAfter);
+    const refused = refusalOfStatus(
+      statusCode,
+      Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
+    );
+    const pauseMs = refused.retryAfterMs ?? (statusCode === 429 ? limitPauseMs : 0);
+    // Requests that were sent before the refusal must not shorten its pause.
+    const endMs = Math.max(this.#clock.nowMs() + pauseMs, this.#pause?.endMs ?? 0);
+    this.#pause = { refusal: refused, endMs };
+    return refused;
   }
 
   #linesOf({ headers, body }: OpenResponse): PortalLines {

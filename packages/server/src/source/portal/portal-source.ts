@@ -7,6 +7,7 @@ import type {
   BlockStream,
   Commitment,
   FollowPosition,
+  SlotRange,
   Source,
   SourceFeed,
   SourceIdentity,
@@ -59,10 +60,20 @@ export class PortalSource implements Source {
   }
 
   async listSlots(
-    range: { readonly first: number; readonly last: number },
+    range: SlotRange,
     commitment: Commitment,
     signal: AbortSignal,
   ): Promise<SourceResult<Slot[]>> {
+    const headers = await this.readHeaders(range, commitment, signal);
+    if (headers.kind === 'refused') return headers;
+    return { kind: 'ok', value: headers.value.map(({ number }) => number) };
+  }
+
+  async readHeaders(
+    range: SlotRange,
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<SourceResult<BlockHeader[]>> {
     const query = buildHeaderQuery({ fromBlock: range.first, toBlock: range.last });
     const opened = await this.#client.open(pathOf(commitment), query, signal);
     if (opened.kind === 'above') return { kind: 'ok', value: [] };
@@ -71,15 +82,29 @@ export class PortalSource implements Source {
     // The portal would wait for blocks above its head, so the loop ends at the head.
     const head = commitment === 'finalized' ? (lines.finalized?.number ?? null) : lines.head;
     const last = Math.min(range.last, head ?? range.last);
-    const slots: Slot[] = [];
+    const headers: BlockHeader[] = [];
     for await (const line of lines) {
-      const slot = parseLineHeader(line)?.number;
-      const isNext = slot !== undefined && slot >= range.first && slot > (slots.at(-1) ?? -1);
-      if (!isNext) return refusal('malformed', 'a line is not a header in the range');
-      slots.push(slot);
-      if (slot >= last) break;
+      const header = parseLineHeader(line);
+      const above = headers.at(-1)?.number ?? range.first - 1;
+      if (header === undefined || header.number <= above)
+        return refusal('malformed', 'a line is not a header in the range');
+      headers.push(header);
+      if (header.number >= last) break;
     }
-    return lines.fault ?? { kind: 'ok', value: slots };
+    return lines.fault ?? { kind: 'ok', value: headers };
+  }
+
+  async readBlocks(
+    { first, last }: SlotRange,
+    commitment: Commitment,
+    signal: AbortSignal,
+  ): Promise<SourceResult<BlockStream>> {
+    const query = buildBlockQuery({ fromBlock: first, toBlock: last });
+    const opened = await this.#client.open(pathOf(commitment), query, signal);
+    if (opened.kind === 'lines') return { kind: 'ok', value: new PortalBlocks(opened.lines) };
+    if (opened.kind === 'above')
+      return refusal('not-available', 'the slots are above the head of the portal');
+    return asRefusal(opened);
   }
 
   async header(
