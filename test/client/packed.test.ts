@@ -33,6 +33,21 @@ function pack(path: string): string {
   return join(target, packed?.filename ?? '');
 }
 
+test('default: the links of the packed README lead to pages that every service serves', () => {
+  const archive = pack(join(repositoryRoot, 'packages', 'client'));
+  const text = execFileSync('tar', ['-xzOf', archive, 'package/README.md'], { encoding: 'utf8' });
+  const links = [...text.matchAll(/\]\(([^)]*)\)/g)].map(([, link = '']) => link);
+  expect(links.length).toBeGreaterThan(2);
+  for (const link of links) {
+    const [, page] = /^http:\/\/127\.0\.0\.1:8080\/docs\/([a-z-]+)$/.exec(link) ?? [];
+    const files = [`docs/${page}.md`, `docs/${page}/README.md`];
+    expect([link, files.some((file) => existsSync(join(repositoryRoot, file)))]).toEqual([
+      link,
+      true,
+    ]);
+  }
+});
+
 const script = `
 import { createClient, isSluiceError, SluiceError } from '@sluice/client';
 import { fileCursor } from '@sluice/client/file-cursor';

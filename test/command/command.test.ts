@@ -49,15 +49,25 @@ function sluice(root: string, ...args: string[]): Promise<CommandResult> {
 }
 
 function countBuilds(...results: CommandResult[]): number {
-  return results
-    .map(({ err }) => err.split('sluice: building\n').length - 1)
-    .reduce((a, b) => a + b);
+  return results.map(({ err }) => err.split('sluice: building').length - 1).reduce((a, b) => a + b);
 }
 
 test('default: npx sluice works in a fresh copy, and its build prints only to stderr', () => {
   expect(freshResult.code, freshResult.err).toBe(0);
   expect(freshResult.out).toMatch(versionOnly);
   expect(countBuilds(freshResult)).toBe(1);
+});
+
+test('default: the first build says that it takes a while, and prints its progress', () => {
+  expect(freshResult.err).toMatch(/^sluice: building for the first time, .*\n/);
+  const kernels = [...freshResult.err.matchAll(/^sluice: compiling kernel (\d+) of (\d+): /gm)];
+  const total = Number(kernels[0]?.[2]);
+  expect(kernels.map(([, number]) => Number(number))).toEqual(
+    Array.from({ length: total }, (_, i) => i + 1),
+  );
+  expect(total).toBeGreaterThan(1);
+  expect(freshResult.err).toContain('sluice: compiled TypeScript\n');
+  expect(freshResult.err).toContain('sluice: bundled the web application\n');
 });
 
 test('default: the linked command runs from another folder, without a second build', async () => {

@@ -1,3 +1,5 @@
+import type { Dialect } from './dialect.ts';
+
 /** The limits of a query. A service may configure others and reports the ones in effect. */
 export interface QueryLimits {
   /** Applies to the body as sent and to the decoded body. */
@@ -9,6 +11,11 @@ export interface QueryLimits {
   readonly listValueCountMax: number;
   /** The values of all lists together, as sent. */
   readonly valueCountMax: number;
+}
+
+/** Clients of the dialect `solana` send longer lists, which the limit of all values together bounds. */
+export function listValueCountMaxOf(dialect: Dialect, limits: QueryLimits): number {
+  return dialect === 'solana' ? limits.valueCountMax : limits.listValueCountMax;
 }
 
 export const QUERY_LIMITS: QueryLimits = {

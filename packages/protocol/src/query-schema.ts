@@ -14,7 +14,7 @@ import {
   RECORD_ARRAY_NAMES,
   type RecordArray,
 } from './field-table.ts';
-import type { QueryLimits } from './query-limits.ts';
+import { listValueCountMaxOf, type QueryLimits } from './query-limits.ts';
 import { type FilterRow, filterRows, relationRows } from './request-table.ts';
 import { mapKeys } from './typed-keys.ts';
 
@@ -28,13 +28,15 @@ export function buildQuerySchema(dialects: readonly Dialect[], limits: QueryLimi
     minimum: 0,
     description: 'A slot. A number above 2^53 is above every head.',
   };
+  const listMax = Math.max(...dialects.map((dialect) => listValueCountMaxOf(dialect, limits)));
   const arrays = mapKeys(RECORD_ARRAY_NAMES, (array) =>
-    Type.Optional(Type.Array(buildItemSchema(array, limits), { maxItems: limits.itemCountMax })),
+    Type.Optional(Type.Array(buildItemSchema(array, listMax), { maxItems: limits.itemCountMax })),
   );
+  const fromBlock = Type.Integer({ ...blockNumber, title: 'First slot of the range.' });
   return Type.Object(
     {
       type: buildTypeSchema(dialects),
-      fromBlock: Type.Integer({ ...blockNumber, title: 'First slot of the range.' }),
+      fromBlock: dialects.includes('solana') ? Type.Optional(fromBlock) : fromBlock,
       toBlock: Type.Optional(
         orNull(Type.Integer({ ...blockNumber, title: 'Last slot of the range, inclusive.' })),
       ),
@@ -79,10 +81,10 @@ function buildSelectorSchema(kind: Kind, dialects: readonly Dialect[]): TObject 
   return Type.Object(Object.fromEntries(fields), strict);
 }
 
-function buildItemSchema(array: RecordArray, limits: QueryLimits): TObject {
+function buildItemSchema(array: RecordArray, listMax: number): TObject {
   const filters = filterRows(array).map(([name, row]): [string, TSchema] => [
     name,
-    Type.Optional(buildFilterSchema(row, limits)),
+    Type.Optional(buildFilterSchema(row, listMax)),
   ]);
   const relations = relationRows(array).map(([name, row]): [string, TSchema] => [
     name,
@@ -91,11 +93,11 @@ function buildItemSchema(array: RecordArray, limits: QueryLimits): TObject {
   return Type.Object(Object.fromEntries([...filters, ...relations]), strict);
 }
 
-function buildFilterSchema(row: FilterRow, limits: QueryLimits): TSchema {
+function buildFilterSchema(row: FilterRow, listMax: number): TSchema {
   const description = row.text;
   if (row.value === 'boolean') return orNull(Type.Boolean(), description);
   const value = buildValueSchema(row);
-  const list = Type.Array(value, { maxItems: limits.listValueCountMax });
+  const list = Type.Array(value, { maxItems: listMax });
   return Type.Union([value, list, Type.Null()], { description });
 }
 

@@ -159,10 +159,11 @@ async function compileKernels() {
   const kernels = kernelFolders.flatMap((folder) =>
     kernelNames(folder).map((name) => ({ ...folder, name })),
   );
-  for (const { assembly, output, name } of kernels) {
+  for (const [i, { assembly, output, name }] of kernels.entries()) {
     const files = [relative(root, join(assembly, `${name}.ts`)), '--baseDir', root];
     const target = ['--outFile', relative(root, join(output, `${name}.wasm`))];
     const args = [...files, ...target, ...kernelOptions, ...kernelFeatures];
+    report(`compiling kernel ${i + 1} of ${kernels.length}: ${name}`);
     const { error } = await main(args, { stdout: process.stderr, stderr: process.stderr });
     if (error !== null)
       throw new BuildFailure(`the kernel ${name} failed; the lines above say why`);
@@ -176,6 +177,7 @@ async function bundleWeb() {
   if (hasStamp(webStampFile, digest)) return;
   rmSync(webStampFile, { force: true });
   await run('vite/bin/vite.js', ['build', relative(root, webFolder), '--logLevel', 'warn']);
+  report('bundled the web application');
   writeFileSync(webStampFile, digest);
 }
 
@@ -196,8 +198,17 @@ function prune() {
   }
 }
 
+/** A first build takes a minute or more, so each part reports its progress. */
+function report(text) {
+  process.stderr.write(`sluice: ${text}\n`);
+}
+
 async function compile() {
-  const steps = [run('typescript/bin/tsc', ['-b', 'tsconfig.json']), compileKernels(), bundleWeb()];
+  const steps = [
+    run('typescript/bin/tsc', ['-b', 'tsconfig.json']).then(() => report('compiled TypeScript')),
+    compileKernels(),
+    bundleWeb(),
+  ];
   // All are awaited, so that no compiler still writes when the lock is released.
   const failed = (await Promise.allSettled(steps)).find(({ status }) => status === 'rejected');
   if (failed) throw failed.reason;
@@ -209,12 +220,13 @@ async function buildLocked(force) {
   if (!force && isBuilt(digest)) return;
   // The stamp is removed first, so that a build that fails or is killed does not look complete.
   rmSync(stampFile, { force: true });
-  process.stderr.write('sluice: building\n');
+  const isFirst = !existsSync(kernelStampFile);
+  report(isFirst ? 'building for the first time, which takes a minute or two' : 'building');
   const startMs = performance.now();
   await compile();
   writeFileSync(stampFile, digest);
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
-  process.stderr.write(`sluice: built in ${seconds} s\n`);
+  report(`built in ${seconds} s`);
 }
 
 /** Builds if necessary. Without sources, as in an image, the existing build is used. */

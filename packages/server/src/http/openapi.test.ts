@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { buildOpenApi } from './openapi.ts';
 import { type AnyRoute, defineRoute } from './routes/route.ts';
+import { ROUTES } from './routes/routes.ts';
 
 interface Response {
   readonly description: string;
@@ -13,6 +14,7 @@ interface Response {
 }
 
 interface Operation {
+  readonly operationId: string;
   readonly summary: string;
   readonly parameters?: object[];
   readonly requestBody?: object;
@@ -38,13 +40,29 @@ const routes: readonly AnyRoute[] = [
     method: 'POST',
     url: '/datasets/:name/stream',
     summary: 's',
+    operationId: 'stream',
     finalizedOnly: false,
   },
-  defineRoute({ method: 'GET', url: '/open', isOpen: true, summary: 'o', ...answered }),
-  defineRoute({ method: 'GET', url: '/list', summary: 'l', answerType: 'text/plain', ...answered }),
+  defineRoute({
+    method: 'GET',
+    url: '/open',
+    operationId: 'open',
+    isOpen: true,
+    summary: 'o',
+    ...answered,
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/list',
+    operationId: 'list',
+    summary: 'l',
+    answerType: 'text/plain',
+    ...answered,
+  }),
   defineRoute({
     method: 'GET',
     url: '/datasets/:name/blocks/:slot',
+    operationId: 'block',
     summary: 'b',
     isLookup: true,
     parameters: { slot: integer, limit: Type.Optional(integer) },
@@ -53,15 +71,16 @@ const routes: readonly AnyRoute[] = [
   defineRoute({
     method: 'POST',
     url: '/datasets/:name/estimate',
+    operationId: 'estimate',
     summary: 'e',
     takesQuery: true,
     ...answered,
   }),
 ];
 
+const context = { queryLimits: QUERY_LIMITS, limits: HTTP_LIMITS, version: '1.2.3', routes };
 let description: Description;
 beforeEach(() => {
-  const context = { queryLimits: QUERY_LIMITS, limits: HTTP_LIMITS, version: '1.2.3', routes };
   description = buildOpenApi(context) as Description;
 });
 
@@ -117,6 +136,16 @@ test('default: the document has its version, its schemas and both ways to send a
     bearer: { type: 'http', scheme: 'bearer' },
     key: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
   });
+});
+
+test('default: every operation of the interface has an id of its own, from which clients are generated', () => {
+  const { paths } = buildOpenApi({ ...context, routes: ROUTES }) as Description;
+  const ids = Object.values(paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId }) => operationId),
+  );
+  expect(ids).toHaveLength(ROUTES.length);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).toMatch(/^[a-z][a-zA-Z]+$/);
 });
 
 test('default: a stream has a query and all its responses', () => {

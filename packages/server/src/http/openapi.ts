@@ -78,7 +78,8 @@ function describeMethods(route: AnyRoute): object {
   const operation = route.kind === 'stream' ? describeStream() : describeAnswer(route);
   const parameters = [...namesOf(route), ...parametersOf(route)];
   const described = parameters.length === 0 ? operation : { ...operation, parameters };
-  return { [route.method.toLowerCase()]: { summary: route.summary, ...described } };
+  const { operationId, summary } = route;
+  return { [route.method.toLowerCase()]: { operationId, summary, ...described } };
 }
 
 /** The name of the dataset, where the path has one. */

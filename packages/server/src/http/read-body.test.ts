@@ -22,6 +22,7 @@ const codeOf = (promise: Promise<unknown>) =>
     (error: unknown) => (isCodedError(error) ? error.code : error),
   );
 
+const strict = { isTypeOptional: false };
 const gzip = { 'content-encoding': 'gzip' };
 
 test.each([
@@ -30,7 +31,7 @@ test.each([
   'application/json;charset=utf-8',
   'application/json ; charset="UTF-8" ',
 ])('default: the type %s is accepted', (type) => {
-  expect(() => checkBodyHeaders(requestWith({ 'content-type': type }))).not.toThrow();
+  expect(() => checkBodyHeaders(requestWith({ 'content-type': type }), strict)).not.toThrow();
 });
 
 test.each([
@@ -42,8 +43,17 @@ test.each([
   ['x'.repeat(65), `"${'x'.repeat(64)}"`],
 ])('error: content-type-wrong for %s', (type, found) => {
   const headers = type === undefined ? {} : { 'content-type': type };
-  expect(() => checkBodyHeaders(requestWith(headers))).toThrow(
+  expect(() => checkBodyHeaders(requestWith(headers), strict)).toThrow(
     expect.objectContaining({ code: 'content-type-wrong', detail: { found } }),
+  );
+});
+
+test('behavior: a dataset with the dialect solana accepts a body without a type, but no other type', () => {
+  const check = (headers: Record<string, string>) =>
+    checkBodyHeaders(requestWith(headers), { isTypeOptional: true });
+  expect(() => check({})).not.toThrow();
+  expect(() => check({ 'content-type': 'text/json' })).toThrow(
+    expect.objectContaining({ code: 'content-type-wrong' }),
   );
 });
 
@@ -51,6 +61,7 @@ test('error: content-encoding-wrong for everything except gzip and identity', ()
   const check = (encoding: string) =>
     checkBodyHeaders(
       requestWith({ 'content-type': 'application/json', 'content-encoding': encoding }),
+      strict,
     );
   for (const encoding of ['', 'gzip', ' X-Gzip ', 'identity']) {
     expect(() => check(encoding)).not.toThrow();

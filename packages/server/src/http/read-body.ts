@@ -10,9 +10,13 @@ export interface ReadBodyOptions {
   readonly held: HeldBytes;
 }
 
-/** Rejects a body that is not JSON by its headers, before it is read. */
-export function checkBodyHeaders(request: IncomingMessage): void {
-  const { 'content-type': type, 'content-encoding': encoding } = request.headers;
+/** Rejects a body that is not JSON by its headers, before it is read. Clients of the dialect `solana` may send no type. */
+export function checkBodyHeaders(
+  request: IncomingMessage,
+  { isTypeOptional }: { readonly isTypeOptional: boolean },
+): void {
+  const { 'content-encoding': encoding } = request.headers;
+  const type = request.headers['content-type'] ?? (isTypeOptional ? 'application/json' : undefined);
   if (type === undefined || !/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
     throw new CodedError('content-type-wrong', { found: describeHeader(type) });
   }

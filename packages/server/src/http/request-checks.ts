@@ -57,7 +57,8 @@ export function checkRequest(
   if (key !== null) dependencies.budgets.takeRequest(keyId(key));
   if (request.method !== 'POST') return { key, dataset };
   if (key !== null && route.kind === 'stream') dependencies.budgets.checkStreams(keyId(key));
-  checkBodyHeaders(request.raw);
+  const isTypeOptional = dataset?.names.dialects.includes('solana') === true;
+  checkBodyHeaders(request.raw, { isTypeOptional });
   return { key, dataset };
 }
 

@@ -3,6 +3,8 @@ import { encodeBase58 } from '@sluice/base/base58';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { Dialect } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS, type QueryLimits } from '@sluice/protocol/query-limits';
+import { buildQuerySchema } from '@sluice/protocol/query-schema';
+import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import { parseQuery, parseQueryBody, parseQuerySteps } from './parse-query.ts';
 import { queryKey } from './query-key.ts';
@@ -284,25 +286,48 @@ describe('the key of a query', () => {
   });
 });
 
-test('limit: no step of parsing the largest query blocks its thread for 10 ms', () => {
-  const list = (item: number) =>
-    Array.from({ length: QUERY_LIMITS.listValueCountMax }, (_, value) =>
-      encodeBase58(createHash('sha256').update(`${item} ${value}`).digest()),
-    );
-  const items = QUERY_LIMITS.valueCountMax / QUERY_LIMITS.listValueCountMax;
-  const query = {
-    fromBlock: 0,
-    instructions: Array.from({ length: items }, (_, item) => ({ mentionsAccount: list(item) })),
-  };
-  const spare = QUERY_LIMITS.bodyBytesMax - JSON.stringify(query).length;
-  const body = new TextEncoder().encode(JSON.stringify(query) + ' '.repeat(spare));
-  // CPU time, and the minimum of several runs, so that other load on the machine does not count.
-  const longest = Array.from({ length: 8 }, () => longestStepMs(body));
-  const text = new TextDecoder().decode(body);
-  const parses = Array.from({ length: 8 }, () => spentMs(() => JSON.parse(text)));
-  // On a slow machine the limit grows with the time that parsing the same JSON takes.
-  expect(Math.min(...longest)).toBeLessThan(Math.max(10, 12 * Math.min(...parses)));
+test('behavior: in the dialect solana the first slot is 0 by default, and one list may have all values', () => {
+  const dialects = ['ledger', 'solana'] as const;
+  const values = Array.from({ length: QUERY_LIMITS.listValueCountMax + 1 }, () => A);
+  const query = { type: 'solana', logs: [{ programId: values }] };
+  const parsed = parse(JSON.stringify(query), { dialects });
+  expect(parsed).toMatchObject({ fromBlock: 0, logs: [{ filters: { programId: [A] } }] });
+  const solana = Compile(buildQuerySchema(['solana'], QUERY_LIMITS));
+  expect(solana.Check(query)).toBe(true);
+  const limits = { valueCountMax: values.length - 1 };
+  expect(refusal(JSON.stringify(query), { dialects, limits }).code).toBe('query-values-too-many');
+  const { type: _, ...plain } = query;
+  expect(refusal(JSON.stringify(plain), { dialects }).code).toBe('query-key-missing');
+  const long = JSON.stringify({ ...plain, fromBlock: 0 });
+  expect(refusal(long, { dialects }).code).toBe('query-values-too-many');
 });
+
+test.each([
+  ['ledger', QUERY_LIMITS.listValueCountMax],
+  ['solana', QUERY_LIMITS.valueCountMax],
+] as const)(
+  'limit: no step of parsing the largest query in the dialect %s blocks its thread for 10 ms',
+  (type, length) => {
+    const list = (item: number) =>
+      Array.from({ length }, (_, value) =>
+        encodeBase58(createHash('sha256').update(`${item} ${value}`).digest()),
+      );
+    const items = QUERY_LIMITS.valueCountMax / length;
+    const query = {
+      type,
+      fromBlock: 0,
+      instructions: Array.from({ length: items }, (_, item) => ({ mentionsAccount: list(item) })),
+    };
+    const spare = QUERY_LIMITS.bodyBytesMax - JSON.stringify(query).length;
+    const body = new TextEncoder().encode(JSON.stringify(query) + ' '.repeat(spare));
+    // CPU time, and the minimum of several runs, so that other load on the machine does not count.
+    const longest = Array.from({ length: 8 }, () => longestStepMs(body));
+    const text = new TextDecoder().decode(body);
+    const parses = Array.from({ length: 8 }, () => spentMs(() => JSON.parse(text)));
+    // On a slow machine the limit grows with the time that parsing the same JSON takes.
+    expect(Math.min(...longest)).toBeLessThan(Math.max(10, 12 * Math.min(...parses)));
+  },
+);
 
 test('error: the nearest name comes before the list of allowed names', () => {
   const { message } = refusal('{"fromBlock":1,"toBlok":2}');
@@ -318,7 +343,10 @@ function spentMs(work: () => unknown): number {
 }
 
 function longestStepMs(body: Uint8Array): number {
-  const steps = parseQuerySteps(body, { limits: QUERY_LIMITS, dialects: ['ledger'] });
+  const steps = parseQuerySteps(body, {
+    limits: QUERY_LIMITS,
+    dialects: ['ledger', 'solana'],
+  });
   let longest = 0;
   for (let isDone = false; !isDone; ) {
     const ms = spentMs(() => {

@@ -108,9 +108,9 @@ function* decodeQuery(
   const body = requireObject(value, BODY_PATH);
   requireKnownKeys(body, queryKeys, BODY_PATH);
   const dialect = parseDialect(body, dialects);
-  const range = parseRange(body, numberTexts);
+  const range = parseRange(body, numberTexts, dialect);
   const includeAllBlocks = ownValue(body, 'includeAllBlocks');
-  const budget = new QueryBudget(limits);
+  const budget = new QueryBudget(limits, dialect);
   const items: Partial<Record<RecordArray, unknown>> = {};
   for (const array of RECORD_ARRAY_NAMES) items[array] = yield* parseItems(body, array, budget);
   return {
@@ -149,8 +149,11 @@ function remedy(type: unknown): string | undefined {
 function parseRange(
   body: JsonObject,
   numberTexts: ReadonlyMap<string, string>,
+  dialect: Dialect,
 ): Pick<Query, 'fromBlock' | 'toBlock'> {
-  const fromBlock = readBlockNumber(body, 'fromBlock', numberTexts);
+  // Clients of the dialect `solana` may leave it out for a range from slot 0.
+  const missing = dialect === 'solana' ? 0n : undefined;
+  const fromBlock = readBlockNumber(body, 'fromBlock', numberTexts) ?? missing;
   if (fromBlock === undefined) {
     const allowed = 'the number of the first block';
     refuse('query-key-missing', { path: 'fromBlock', found: undefined, allowed });

@@ -15,8 +15,8 @@ function startAt(head: number, options = {}): MemoryDataset {
   return dataset;
 }
 
-test('limit: the dialect solana is followed for 10 s, the other one is not ended then', async () => {
-  fixture = new StreamFixture(startAt(3), { solanaFollowMsMax: 10_000 });
+test('limit: a response in the dialect solana ends after 10 s, the other one is not ended then', async () => {
+  fixture = new StreamFixture(startAt(3), { solanaResponseMsMax: 10_000 });
   const solana = await fixture.follow({ fromBlock: 0, type: 'solana', fields: {} });
   const ledger = await fixture.follow({ fromBlock: 0 });
   await fixture.clock.advance(9_900);
@@ -25,8 +25,32 @@ test('limit: the dialect solana is followed for 10 s, the other one is not ended
   expect([solana.end, ledger.end]).toEqual(['time', undefined]);
 });
 
+test('limit: a response in the dialect solana that catches up ends after 10 s too, with a line', async () => {
+  fixture = new StreamFixture(startAt(120), { sharedSlotCountMax: 32 });
+  const read = async (type: 'solana' | 'ledger') => {
+    const opened = await fixture.open({ fromBlock: 0, type, fields: {}, toBlock: 60 });
+    if (opened.kind !== 'lines') throw opened;
+    const { lines } = opened;
+    await lines.next();
+    await fixture.clock.advance(10_000);
+    const slots: number[] = [];
+    for (;;) {
+      const next = await lines.next();
+      if (next.done === true) return { end: next.value, last: slots.at(-1) ?? -1 };
+      const text = Buffer.concat(next.value.parts).toString();
+      expect(text.endsWith('\n')).toBe(true);
+      slots.push(...[...text.matchAll(/"number":(\d+)/g)].map(([, slot]) => Number(slot)));
+    }
+  };
+  expect(await read('ledger')).toEqual({ end: 'complete', last: 60 });
+  const { end, last } = await read('solana');
+  expect(end).toBe('time');
+  expect(last).toBeGreaterThan(0);
+  expect(last).toBeLessThan(60);
+});
+
 test('limit: the shorter of the two times applies to the dialect solana', async () => {
-  fixture = new StreamFixture(startAt(3), { solanaFollowMsMax: 10_000, followMsMax: 2_000 });
+  fixture = new StreamFixture(startAt(3), { solanaResponseMsMax: 10_000, followMsMax: 2_000 });
   const solana = await fixture.follow({ fromBlock: 0, type: 'solana', fields: {} });
   await fixture.clock.advance(2_000);
   expect(solana.end).toBe('time');

@@ -67,6 +67,7 @@ export class LineStream {
   readonly #dependencies: StreamDependencies;
   /** Pieces that `next` has not returned yet. */
   readonly #ready: LinePiece[] = [];
+  readonly #startMs: number;
   #scan: Scan | null = null;
   #end: StreamEnd | null = null;
   #next: number;
@@ -85,8 +86,9 @@ export class LineStream {
     this.#options = options;
     this.#dependencies = dependencies;
     this.#next = options.range.fromBlock;
-    this.#lineMs = dependencies.clock.nowMs();
-    this.#newsMs = this.#lineMs;
+    this.#startMs = dependencies.clock.nowMs();
+    this.#lineMs = this.#startMs;
+    this.#newsMs = this.#startMs;
   }
 
   /**
@@ -246,7 +248,7 @@ export class LineStream {
     this.#newsMs = this.#dependencies.clock.nowMs();
     if (blocks.piece !== null) this.#makeReady(blocks.piece);
     this.#markIfDue();
-    this.#endIfFollowedTooLong();
+    this.#endIfTooLong();
   }
 
   #makeReady(piece: LinePiece): void {
@@ -271,7 +273,7 @@ export class LineStream {
     await followers.wait(position === undefined ? wait : { ...wait, atHead: { position, take } });
     if (signal.aborted) return this.#finish('closing');
     this.#markIfDue();
-    this.#endIfFollowedTooLong();
+    this.#endIfTooLong();
     // Blocks that arrive together with the deadline are still sent.
     const isNews = dataset.snapshot().version !== this.#doneVersion;
     const isQuiet = clock.nowMs() >= this.#newsMs + limits.quietMsMax;
@@ -281,8 +283,7 @@ export class LineStream {
   /** Returns the time of the next check without a new block. */
   #deadlineMs(): number {
     const { quietMsMax, markMs } = this.#dependencies.limits;
-    const followEndMs = (this.#followSinceMs ?? this.#newsMs) + this.#followMsMax();
-    const endMs = Math.min(followEndMs, this.#newsMs + quietMsMax);
+    const endMs = Math.min(this.#endMs(), this.#newsMs + quietMsMax);
     return this.#isMarked ? endMs : Math.min(endMs, this.#lineMs + markMs);
   }
 
@@ -318,16 +319,16 @@ export class LineStream {
     this.#ready.push(this.#covered.headerLine());
   }
 
-  #endIfFollowedTooLong(): void {
-    if (this.#followSinceMs === null) return;
-    const followedMs = this.#dependencies.clock.nowMs() - this.#followSinceMs;
-    if (followedMs >= this.#followMsMax()) this.#finish('time');
+  #endIfTooLong(): void {
+    if (this.#dependencies.clock.nowMs() >= this.#endMs()) this.#finish('time');
   }
 
-  #followMsMax(): number {
-    const { followMsMax, solanaFollowMsMax } = this.#dependencies.limits;
-    if (this.#options.selection.dialect !== 'solana') return followMsMax;
-    return Math.min(followMsMax, solanaFollowMsMax);
+  /** Returns when the response must end. In the dialect `ledger` a response that does not follow yet has no such time. */
+  #endMs(): number {
+    const { followMsMax, solanaResponseMsMax } = this.#dependencies.limits;
+    const followEndMs = (this.#followSinceMs ?? Infinity) + followMsMax;
+    if (this.#options.selection.dialect !== 'solana') return followEndMs;
+    return Math.min(followEndMs, this.#startMs + solanaResponseMsMax);
   }
 
   #finish(end: StreamEnd): void {

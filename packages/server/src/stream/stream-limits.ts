@@ -5,10 +5,10 @@ export interface StreamLimits {
   /** The longest time that a response follows the head, which load balancers and deployments rely on. */
   readonly followMsMax: number;
   /**
-   * The same for the dialect `solana`. Its clients learn the finalized head from the headers of the next response, and read some
-   * responses to the end before they use them.
+   * The longest time of any response in the dialect `solana`, also of one that catches up. Its clients learn the finalized head from the
+   * headers of the next response, read some responses to the end before they use them, and some give up a response after 40 s.
    */
-  readonly solanaFollowMsMax: number;
+  readonly solanaResponseMsMax: number;
   /** A response ends after this time without a new block, so that the client can try another replica. */
   readonly quietMsMax: number;
   /** A header-only line reports the progress after blocks without lines were covered for this time. */
@@ -33,7 +33,7 @@ export interface StreamLimits {
 export const STREAM_LIMITS: StreamLimits = {
   waitMsMax: 5_000,
   followMsMax: 300_000,
-  solanaFollowMsMax: 10_000,
+  solanaResponseMsMax: 10_000,
   quietMsMax: 30_000,
   markMs: 5_000,
   snapshotMsMax: 2_000,

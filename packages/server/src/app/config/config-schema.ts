@@ -205,9 +205,9 @@ const limits = section(
         'the time after which a followed response ends',
         STREAM_LIMITS.followMsMax,
       ),
-      solanaFollowMsMax: milliseconds(
-        'the same in the dialect `solana`, whose clients learn the finalized head from the next response',
-        STREAM_LIMITS.solanaFollowMsMax,
+      solanaResponseMsMax: milliseconds(
+        'the time after which every response in the dialect `solana` ends, whose clients learn the finalized head from the next response',
+        STREAM_LIMITS.solanaResponseMsMax,
       ),
       quietMsMax: milliseconds(
         'the time without a new block after which a followed response ends',

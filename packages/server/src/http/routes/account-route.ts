@@ -9,6 +9,7 @@ import { address, limit, line } from './parameter-schemas.ts';
 export const accountRoute = defineLookup({
   method: 'GET',
   url: '/datasets/:name/accounts/:address/transactions',
+  operationId: 'listAccountTransactions',
   summary: 'The newest transactions that name an address in any role, page by page backwards.',
   parameters: {
     address,

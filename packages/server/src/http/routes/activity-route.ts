@@ -5,6 +5,7 @@ import { count, limit, slot } from './parameter-schemas.ts';
 export const activityRoute = defineLookup({
   method: 'GET',
   url: '/datasets/:name/activity',
+  operationId: 'getActivity',
   summary: 'The programs, discriminators, mints and accounts in most transactions of a range.',
   parameters: {
     from: Type.Optional(slot('The first slot; the first of the dataset by default.')),

@@ -4,6 +4,7 @@ import { line, slot } from './parameter-schemas.ts';
 export const blockRoute = defineLookup({
   method: 'GET',
   url: '/datasets/:name/blocks/:slot',
+  operationId: 'getBlock',
   summary: 'One block with every field of every record.',
   parameters: { slot: slot('The slot of the block.') },
   answer: line,

@@ -9,6 +9,7 @@ import { defineRoute, json, servedDataset } from './route.ts';
 export const datasetsRoute = defineRoute({
   method: 'GET',
   url: '/datasets',
+  operationId: 'listDatasets',
   summary: 'All datasets that are open and know their first slot.',
   answer: Type.Array(METADATA),
   handle: ({ context }) =>
@@ -18,6 +19,7 @@ export const datasetsRoute = defineRoute({
 export const metadataRoute = defineRoute({
   method: 'GET',
   url: '/datasets/:name/metadata',
+  operationId: 'getMetadata',
   summary: 'The metadata of the dataset.',
   answer: METADATA,
   handle: (request) => {
@@ -30,6 +32,7 @@ export const metadataRoute = defineRoute({
 export const headRoute = defineRoute({
   method: 'GET',
   url: '/datasets/:name/head',
+  operationId: 'getHead',
   summary: 'The highest block.',
   answer: orNull(blockRef),
   handle: (request) => json(servedDataset(request).reader.snapshot().head),
@@ -38,6 +41,7 @@ export const headRoute = defineRoute({
 export const finalizedHeadRoute = defineRoute({
   method: 'GET',
   url: '/datasets/:name/finalized-head',
+  operationId: 'getFinalizedHead',
   summary: 'The highest finalized block.',
   answer: orNull(blockRef),
   handle: (request) => json(servedDataset(request).reader.snapshot().finalized),
@@ -46,6 +50,7 @@ export const finalizedHeadRoute = defineRoute({
 export const statusRoute = defineRoute({
   method: 'GET',
   url: '/datasets/:name/status',
+  operationId: 'getStatus',
   summary: 'What is stored, and how it is doing.',
   answer: STATUS,
   handle: (request) => json(buildStatus(servedDataset(request))),

@@ -5,6 +5,7 @@ import { defineRoute, json } from './route.ts';
 export const descriptionRoute = defineRoute({
   method: 'GET',
   url: '/openapi.json',
+  operationId: 'getDescription',
   isOpen: true,
   summary: 'This description.',
   answer: Type.Object({}),

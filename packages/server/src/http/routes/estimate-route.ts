@@ -5,6 +5,7 @@ import { count } from './parameter-schemas.ts';
 export const estimateRoute = defineLookup({
   method: 'POST',
   url: '/datasets/:name/estimate',
+  operationId: 'estimateQuery',
   summary: 'The estimated cost of a query, from the indexes.',
   parameters: {},
   takesQuery: true,

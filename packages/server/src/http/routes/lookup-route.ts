@@ -11,6 +11,7 @@ import {
 } from './route.ts';
 
 interface LookupRoute<P extends ParameterSchemas, Value> extends RouteRow {
+  readonly operationId: string;
   readonly summary: string;
   readonly parameters: P;
   readonly takesQuery?: true;

@@ -44,6 +44,8 @@ export interface RouteReply {
 }
 
 interface DescribedRoute extends RouteRow {
+  /** The name of the operation in the OpenAPI description, from which generated clients name their functions. */
+  readonly operationId: string;
   readonly summary: string;
 }
 

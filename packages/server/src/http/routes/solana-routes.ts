@@ -27,15 +27,21 @@ export const SOLANA_ROUTES: readonly Route[] = [
   defineRoute({
     ...peer,
     url: '/datasets/:name',
+    operationId: 'getDataset',
     summary: `The metadata of the dataset. ${note}`,
     answer: METADATA,
     handle: metadataRoute.handle,
   }),
-  defineRoute({ ...height, url: '/datasets/:name/height' }),
-  defineRoute({ ...height, url: '/datasets/:name/finalized-stream/height' }),
+  defineRoute({ ...height, url: '/datasets/:name/height', operationId: 'getHeight' }),
+  defineRoute({
+    ...height,
+    url: '/datasets/:name/finalized-stream/height',
+    operationId: 'getFinalizedHeight',
+  }),
   defineRoute({
     ...peer,
     url: '/datasets/:name/state',
+    operationId: 'getState',
     summary: `The stored range. ${note}`,
     answer: Type.Object({
       worker_ranges: Type.Record(

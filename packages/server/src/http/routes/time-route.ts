@@ -6,6 +6,7 @@ import { defineRoute, json, servedDataset } from './route.ts';
 export const timeRoute = defineRoute({
   method: 'GET',
   url: '/datasets/:name/timestamps/:seconds/block',
+  operationId: 'getBlockAtTime',
   summary: 'The first block whose time is at or after a unix second.',
   parameters: {
     seconds: Type.String({

@@ -6,6 +6,7 @@ import { line, signature } from './parameter-schemas.ts';
 export const transactionRoute = defineLookup({
   method: 'GET',
   url: '/datasets/:name/transactions/:signature',
+  operationId: 'getTransaction',
   summary: 'The block of a transaction with only this transaction and its records.',
   parameters: { signature },
   answer: line,
