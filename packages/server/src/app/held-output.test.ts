@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createLog } from './create-log.ts';
 import { HeldOutput } from './held-output.ts';
+import { createLog } from './serve.ts';
 
 test('behavior: log lines before the release appear after the text that was written meanwhile', async () => {
   const terminal = Object.assign(new PassThrough(), { isTTY: true });

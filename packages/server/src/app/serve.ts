@@ -8,8 +8,8 @@ import { dirname, resolve } from 'node:path';
 import { assert } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { addDetail, CodedError, isCodedError } from '@sluice/base/errors';
-import { isTerminal } from '@sluice/base/terminal';
-import type { Logger } from 'pino';
+import { isTerminal, usesColor } from '@sluice/base/terminal';
+import { type Logger, pino } from 'pino';
 import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import { findDatasets } from '../dataset/stored/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';
@@ -17,13 +17,12 @@ import type { WriterLock } from '../storage/writer-lock.ts';
 import { Closers } from './closers.ts';
 import type { Config } from './config/config-schema.ts';
 import type { LoadedConfig } from './config/load-config.ts';
-import { createLog } from './create-log.ts';
 import { followSources } from './follow-sources.ts';
 import { HeldOutput } from './held-output.ts';
 import { decideAccess } from './listen-policy.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { logProgress } from './log-progress.ts';
-import { meterSyncs } from './metrics/meter-syncs.ts';
+import { meterSyncs } from './metrics/dataset-metrics.ts';
 import { openPlanned } from './open-dataset.ts';
 import { boundConnections, readOpenFilesMax, watchOpenFiles } from './open-files-limit.ts';
 import { isFed, lockedFolders, type PlannedDataset, planDatasets } from './plan-datasets.ts';
@@ -314,4 +313,19 @@ export function describeServe({
 
 function formatUrl(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/**
+ * Creates the log: one JSON object per line, or readable lines on a terminal. Entries have fields, and never contain a request body,
+ * a key or the address of a source.
+ */
+export async function createLog(level: LogLevel, out: NodeJS.WritableStream): Promise<Logger> {
+  const options = { level, base: null };
+  if (!isTerminal(out)) return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, out);
+  // Loaded on demand, because it has dozens of files.
+  const { default: pretty } = await import('pino-pretty');
+  const colorize = usesColor(out);
+  return pino(options, pretty({ colorize, translateTime: 'SYS:HH:MM:ss', destination: out }));
 }

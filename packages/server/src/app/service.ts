@@ -34,11 +34,9 @@ import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
 import { warmUp } from '../stream/warm-up.ts';
 import { adminPort } from './config/admin-port.ts';
 import type { Config, ConfigLimits } from './config/config-schema.ts';
-import { addAnswerCacheMetrics } from './metrics/answer-cache-metrics.ts';
-import { addDatasetMetrics } from './metrics/dataset-metrics.ts';
+import { addAnswerCacheMetrics, addDatasetMetrics } from './metrics/dataset-metrics.ts';
 import { addProcessMetrics } from './metrics/process-metrics.ts';
-import { addTimingMetrics, type TimingMetrics } from './metrics/timing-metrics.ts';
-import { watchVisibleLag } from './metrics/watch-visible-lag.ts';
+import { addTimingMetrics, type TimingMetrics, watchVisibleLag } from './metrics/timing-metrics.ts';
 
 export interface ServiceOptions {
   readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits' | 'role' | 'store'>;

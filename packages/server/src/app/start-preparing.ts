@@ -4,7 +4,7 @@ import {
   type PreparerPool,
   type PreparerPoolOptions,
   startPreparerPool,
-} from '../ingest/prepare/preparer-pool.ts';
+} from '../ingest/prepare/prepared-block.ts';
 import type { Closers } from './closers.ts';
 
 /** Starts worker threads that prepare raw blocks for a dataset. */

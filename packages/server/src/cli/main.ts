@@ -5,7 +5,6 @@ import { isSluiceError } from '@sluice/client';
 import { Command, CommanderError } from 'commander';
 import { type BuildCommand, loadCommands } from './commands.ts';
 import type { CommandContext } from './context.ts';
-import { EXIT, exitCodeHelp } from './exit-codes.ts';
 import { readVersion } from './read-version.ts';
 
 const systemContext: CommandContext = {
@@ -128,4 +127,22 @@ function report(thrown: unknown, context: CommandContext): number {
 
 function bugReport(text: string): string {
   return `sluice: internal error, please report it:\n${text}\n`;
+}
+
+/** The exit codes. `docs/cli.md` has the same table. */
+const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  bug: 70,
+} as const;
+
+function exitCodeHelp(): string {
+  return [
+    'Exit codes:',
+    `  ${EXIT.ok}   done`,
+    `  ${EXIT.failure}   the command failed; the message gives the reason`,
+    `  ${EXIT.usage}   the command line is wrong`,
+    `  ${EXIT.bug}  a bug in sluice`,
+  ].join('\n');
 }

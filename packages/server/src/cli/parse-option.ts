@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { parseRetention } from '../app/config/parse-retention.ts';
 import { datasetNamePattern } from '../dataset/manifest.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 
@@ -51,4 +52,12 @@ export function dateOption(text: string): number {
 /** Rejects dates that do not exist: the runtime's parser takes 31 February for 3 March. */
 function isDay(text: string): boolean {
   return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);
+}
+
+/** Checks the value of `--keep` and returns it. */
+export function retentionOption(text: string): string {
+  if (parseRetention(text) !== undefined) return text;
+  throw new InvalidArgumentError(
+    'Expected all, or a number of blocks (100000), days (7d) or bytes (50GB; KB, MB, GB, TB), 1 or more.',
+  );
 }

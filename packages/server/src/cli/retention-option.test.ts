@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { expect, test } from 'vitest';
 import { parseRetention } from '../app/config/parse-retention.ts';
-import { retentionOption } from './retention-option.ts';
+import { retentionOption } from './parse-option.ts';
 
 test.each([
   ['all', { kind: 'all' }],

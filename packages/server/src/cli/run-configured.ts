@@ -6,7 +6,6 @@ import { type ConfigChoice, loadConfig } from '../app/config/load-config.ts';
 import { type Describe, runServe } from '../app/serve.ts';
 import type { CommandContext } from './context.ts';
 import { readVersion } from './read-version.ts';
-import { reloadSignal } from './reload-signal.ts';
 import { stopSignal } from './stop-signal.ts';
 
 /** Runs a service with a configuration from a file and options until it is stopped. */
@@ -30,4 +29,18 @@ export async function runConfigured(
       onReload: canReload ? reloadSignal() : () => undefined,
     },
   );
+}
+
+/** Calls the registered callback at every SIGHUP. A signal before the registration is not lost and does not end the process. */
+function reloadSignal(): (reload: () => void) => void {
+  let isWanted = false;
+  let act: (() => void) | undefined;
+  process.on('SIGHUP', () => {
+    isWanted = true;
+    act?.();
+  });
+  return (reload) => {
+    act = reload;
+    if (isWanted) reload();
+  };
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { applyChanges } from '../chain/apply-changes.ts';
 import { type ChainSnapshot, emptySnapshot } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, ref, sealRun, slot } from '../chain/testing/chain-fixtures.ts';
-import { chooseBlocksToSeal } from './choose-blocks-to-seal.ts';
 import { chooseTrim } from './retention.ts';
+import { chooseBlocksToSeal } from './segment-sealer.ts';
 
 const anchor = { number: slot(9), hash: hash('a9') };
 const run = makeRun('a', [10, 11, 12, 13, 14, 15, 16], { number: 9, hash: 'a9', height: 0 });

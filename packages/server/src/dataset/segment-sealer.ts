@@ -1,7 +1,6 @@
 import type { ChainSnapshot, HotBlock } from '../chain/chain-snapshot.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ChainWriter } from './chain-writer.ts';
-import { chooseBlocksToSeal } from './choose-blocks-to-seal.ts';
 import type { DatasetLimits } from './dataset-limits.ts';
 import type { DatasetWriter } from './dataset-writer.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
@@ -78,4 +77,20 @@ async function* readPayloads(
   blocks: readonly HotBlock[],
 ): AsyncGenerator<Uint8Array> {
   for (const { payload } of blocks) yield await chain.readPayload(payload);
+}
+
+/** Returns the lowest finalized hot blocks that fill one segment, or none if there are too few. */
+export function chooseBlocksToSeal(
+  { hot, finalized }: ChainSnapshot,
+  { sealBlockCount, sealBytes }: Pick<DatasetLimits, 'sealBlockCount' | 'sealBytes'>,
+  lengthOf: (block: HotBlock) => number,
+): readonly HotBlock[] {
+  if (finalized === null) return [];
+  let bytes = 0;
+  for (const [i, block] of hot.entries()) {
+    if (block.header.number > finalized.number) return [];
+    bytes += lengthOf(block);
+    if (i + 1 >= sealBlockCount || bytes >= sealBytes) return hot.slice(0, i + 1);
+  }
+  return [];
 }

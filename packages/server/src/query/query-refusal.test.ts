@@ -1,8 +1,8 @@
 import { isCodedError } from '@sluice/base/errors';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { expect, test } from 'vitest';
-import { countValues } from './count-values.ts';
 import { parseQuery, parseQueryBody } from './parse-query.ts';
+import { countValues } from './query.ts';
 import { joinPath, quote, requireKnownKeys } from './query-refusal.ts';
 
 const A = 'So11111111111111111111111111111111111111112';

@@ -12,7 +12,13 @@
 
 import type { Brand } from '@sluice/base/brand';
 import type { Dialect } from '@sluice/protocol/dialect';
-import type { FieldName, Kind, LogKind, RecordArray } from '@sluice/protocol/field-table';
+import {
+  type FieldName,
+  type Kind,
+  type LogKind,
+  RECORD_ARRAY_NAMES,
+  type RecordArray,
+} from '@sluice/protocol/field-table';
 import type { ITEMS } from '@sluice/protocol/request-table';
 import type { Address } from '../ledger/primitives.ts';
 
@@ -71,4 +77,16 @@ export interface Query extends Selection {
   readonly toBlock: number | undefined;
   /** Any text, because a client that recovers from a fork sends a wrong hash on purpose. */
   readonly parentBlockHash: string | undefined;
+}
+
+/** Returns the number of filter values in all lists. Each value takes about 70 bytes of memory. */
+export function countValues(selection: Selection): number {
+  let count = 0;
+  for (const array of RECORD_ARRAY_NAMES) {
+    for (const { filters } of selection[array]) {
+      for (const filter of Object.values(filters))
+        if (Array.isArray(filter)) count += filter.length;
+    }
+  }
+  return count;
 }

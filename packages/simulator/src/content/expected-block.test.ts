@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Balance, Block, TokenBalance } from '../../../server/src/ledger/block.ts';
-import { compareInstructionAddresses } from '../../../server/src/ledger/instruction-address.ts';
+import { compareInstructionAddresses } from '../../../server/src/ledger/primitives.ts';
 import { parseContentOptions } from './content-options.ts';
 import { BlockGenerator } from './generate-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';

@@ -1,9 +1,12 @@
+import type { Clock } from '@sluice/base/clock';
 import type { AlarmCode } from '../../dataset/alarm-codes.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { countBlocks, lagSeconds } from '../../http/describe-dataset.ts';
 import type { Metrics, Sample } from '../../http/metrics/metrics.ts';
 import type { ServedDataset } from '../../http/served-dataset.ts';
 import type { IngestStatus } from '../../ingest/ingester.ts';
+import type { Fs, FsFile } from '../../storage/fs.ts';
+import type { AnswerCache } from '../../stream/answer-cache.ts';
 
 /** The datasets at the moment of a scrape: they open one after another. */
 interface OpenDatasets {
@@ -164,5 +167,50 @@ function addIngestMetrics(metrics: Metrics, directory: OpenDatasets): void {
         value: failures,
       })),
     ),
+  );
+}
+
+/** Returns a file system that reports how long each sync of a file or folder took, in seconds. */
+export function meterSyncs(fs: Fs, clock: Clock, observe: (seconds: number) => void): Fs {
+  const timed = async (sync: () => Promise<void>) => {
+    const startMs = clock.nowMs();
+    await sync();
+    observe((clock.nowMs() - startMs) / 1000);
+  };
+  const meterFile = (file: FsFile): FsFile => ({
+    size: () => file.size(),
+    read: (offset, length) => file.read(offset, length),
+    write: (offset, parts) => file.write(offset, parts),
+    truncate: (length) => file.truncate(length),
+    sync: () => timed(() => file.sync()),
+    close: () => file.close(),
+  });
+  return {
+    makeFolder: (path) => fs.makeFolder(path),
+    list: (path) => fs.list(path),
+    openFile: async (path, mode) => meterFile(await fs.openFile(path, mode)),
+    rename: (from, to) => fs.rename(from, to),
+    remove: (path) => fs.remove(path),
+    removeFolder: (path) => fs.removeFolder(path),
+    syncFolder: (path) => timed(() => fs.syncFolder(path)),
+    space: (path) => fs.space(path),
+  };
+}
+
+export function addAnswerCacheMetrics(metrics: Metrics, answers: AnswerCache): void {
+  metrics.gauge(
+    { name: 'sluice_answer_cache_bytes', help: 'The size of the cached answers.' },
+    () => [{ value: answers.bytes }],
+  );
+  metrics.count(
+    {
+      name: 'sluice_answer_cache_segments_total',
+      help: 'Whole sealed segments that queries asked for, by whether the cache had the answer.',
+      labels: ['result'],
+    },
+    () => [
+      { labels: { result: 'hit' }, value: answers.hitCount },
+      { labels: { result: 'miss' }, value: answers.missCount },
+    ],
   );
 }

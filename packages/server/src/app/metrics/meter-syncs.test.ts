@@ -2,7 +2,7 @@ import { systemClock } from '@sluice/base/clock';
 import { expect, test } from 'vitest';
 import type { Fs } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
-import { meterSyncs } from './meter-syncs.ts';
+import { meterSyncs } from './dataset-metrics.ts';
 
 test('default: the time of each sync of a file or folder is reported, and other calls pass through', async () => {
   let nowMs = 0;

@@ -1,4 +1,7 @@
 /** Histograms of durations that components below report. */
+
+import type { DatasetReader } from '../../dataset/dataset-reader.ts';
+import { lagSeconds } from '../../http/describe-dataset.ts';
 import type { Metrics } from '../../http/metrics/metrics.ts';
 
 export interface TimingMetrics {
@@ -71,4 +74,26 @@ export function addTimingMetrics(metrics: Metrics): TimingMetrics {
       return (seconds) => visibleLag.observe({ dataset }, seconds);
     },
   };
+}
+
+interface VisibleLagDependencies {
+  readonly ledgerUnixMs: () => number;
+  readonly observe: (seconds: number) => void;
+}
+
+/** Reports the lag of each new head when readers can see it, until the signal aborts. */
+export async function watchVisibleLag(
+  reader: DatasetReader,
+  { ledgerUnixMs, observe }: VisibleLagDependencies,
+  signal: AbortSignal,
+): Promise<void> {
+  let { version, head } = reader.snapshot();
+  while (!signal.aborted) {
+    const snapshot = await reader.changed(version, signal);
+    // A closed dataset changes no more.
+    if (snapshot.version === version) return;
+    const lag = snapshot.head?.hash === head?.hash ? null : lagSeconds(snapshot, ledgerUnixMs());
+    if (lag !== null) observe(Math.max(0, lag));
+    ({ version, head } = snapshot);
+  }
 }

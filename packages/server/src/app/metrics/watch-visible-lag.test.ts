@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MemoryDataset } from '../../stream/testing/memory-dataset.ts';
-import { watchVisibleLag } from './watch-visible-lag.ts';
+import { watchVisibleLag } from './timing-metrics.ts';
 
 test('default: the lag of each new head is reported, and nothing for changes that keep the head', async () => {
   const dataset = new MemoryDataset();

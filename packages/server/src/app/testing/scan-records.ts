@@ -5,7 +5,7 @@ import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { answerBlock } from '../../engine/testing/reference/answer-query.ts';
 import type { Block, Transaction } from '../../ledger/block.ts';
-import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator-lengths.ts';
+import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator.ts';
 import type { Selection } from '../../query/query.ts';
 import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';

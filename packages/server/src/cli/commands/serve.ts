@@ -9,8 +9,7 @@ import {
   refuseSameListener,
 } from '../listen-options.ts';
 import { kindsOption, metaOptionalText, OPTIONAL_KINDS } from '../normalize-choice.ts';
-import { datasetNameOption, slotOption } from '../parse-option.ts';
-import { retentionOption } from '../retention-option.ts';
+import { datasetNameOption, retentionOption, slotOption } from '../parse-option.ts';
 import { runConfigured } from '../run-configured.ts';
 import { checkAddresses, portalKey, portalOption } from '../source-options.ts';
 

@@ -1,11 +1,10 @@
 import { styler } from '@sluice/base/terminal';
 import { expect, test } from 'vitest';
 import type { ReadBlock } from './block-writer.ts';
-import { createCsvWriter } from './csv-writer.ts';
 import { createJsonWriter, toExactJson } from './exact-json.ts';
 import { chooseKind, createRowSource } from './record-rows.ts';
 import { renderCurl, renderTypeScript } from './render-request.ts';
-import { createTableWriter } from './table-writer.ts';
+import { createCsvWriter, createTableWriter } from './table-writer.ts';
 
 const largest = 2n ** 64n - 1n;
 const block: ReadBlock = {

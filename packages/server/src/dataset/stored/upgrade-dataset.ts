@@ -4,9 +4,9 @@
  * continues with it.
  */
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
+import { isOlderFormat, openAnySegment } from '../../segment/format-1/open-segment-1.ts';
 import { headerBytes } from '../../segment/layout/directory.ts';
 import { mergeSegments } from '../../segment/write/merge-segments.ts';
-import { isOlderFormat, openAnySegment } from '../../segment/write/open-any-segment.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
 import { ChainWriter, type NewBlock } from '../chain-writer.ts';
 import { checkJournalExists } from '../dataset-files.ts';

@@ -10,8 +10,7 @@ import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-s
 import { checkLink, type ParentPoint } from '../../chain/link-block.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
-import { openSegment } from '../../segment/read/open-segment.ts';
-import { verifySegment } from '../../segment/read/verify-segment.ts';
+import { openSegment, verifySegment } from '../../segment/read/open-segment.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
 import { manifestName, readManifest } from '../manifest.ts';
 import { describeSegment } from '../segment-store.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Block } from '../../ledger/block.ts';
-import { compareInstructionAddresses } from '../../ledger/instruction-address.ts';
+import { compareInstructionAddresses } from '../../ledger/primitives.ts';
 import { arbitraryBlocks, buildAddresses } from './arbitrary-block.ts';
 
 interface InTransaction {

@@ -3,7 +3,7 @@ import { CodedError } from '@sluice/base/errors';
 import Type from 'typebox';
 import type { TransactionPosition } from '../../engine/lookup/find-mentions.ts';
 import type { AccountTransactions } from '../../stream/lookups/list-account-transactions.ts';
-import { defineLookup } from './lookup-route.ts';
+import { defineLookup } from './lookup-routes.ts';
 import { address, limit, line } from './parameter-schemas.ts';
 
 export const accountRoute = defineLookup({

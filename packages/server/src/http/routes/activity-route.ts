@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox';
-import { defineLookup } from './lookup-route.ts';
+import { defineLookup } from './lookup-routes.ts';
 import { count, limit, slot } from './parameter-schemas.ts';
 
 export const activityRoute = defineLookup({

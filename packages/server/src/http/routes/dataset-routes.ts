@@ -2,7 +2,9 @@
 
 import { CodedError } from '@sluice/base/errors';
 import Type from 'typebox';
+import { findBlockAtTime } from '../../chain/find-blocks.ts';
 import { buildMetadata, buildStatus } from '../describe-dataset.ts';
+import { buildOpenApi } from '../openapi.ts';
 import { blockRef, METADATA, orNull, STATUS } from './answer-schemas.ts';
 import { defineRoute, json, servedDataset } from './route.ts';
 
@@ -54,4 +56,43 @@ export const statusRoute = defineRoute({
   summary: 'What is stored, and how it is doing.',
   answer: STATUS,
   handle: (request) => json(buildStatus(servedDataset(request))),
+});
+
+export const timeRoute = defineRoute({
+  method: 'GET',
+  url: '/datasets/:name/timestamps/:seconds/block',
+  operationId: 'getBlockAtTime',
+  summary: 'The first block whose time is at or after a unix second.',
+  parameters: {
+    seconds: Type.String({
+      // Any integer is a valid time. The maximum length of a path limits its digits.
+      pattern: '^-?\\d+$',
+      description: 'a whole number of unix seconds',
+      'x-error': 'time-invalid',
+    }),
+  },
+  answer: Type.Object({ block_number: Type.Integer() }),
+  handle: async (request) => {
+    const { reader } = servedDataset(request);
+    const { snapshot, release } = reader.acquire();
+    try {
+      const seconds = BigInt(request.parameters.seconds);
+      const header = await findBlockAtTime(snapshot, seconds, (one) => reader.readHeaders(one));
+      if (header === undefined) throw new CodedError('time-not-reached', { path: 'seconds' });
+      return json({ block_number: header.number });
+    } finally {
+      release();
+    }
+  },
+});
+
+export const descriptionRoute = defineRoute({
+  method: 'GET',
+  url: '/openapi.json',
+  operationId: 'getDescription',
+  isOpen: true,
+  summary: 'This description.',
+  answer: Type.Object({}),
+  // Built for each request, because a reload may change the limits in it.
+  handle: ({ context }) => json(buildOpenApi(context)),
 });

@@ -1,20 +1,18 @@
 /** Every route of the interface. `CONTRIBUTING.md` describes how to add one. */
 import { accountRoute } from './account-route.ts';
 import { activityRoute } from './activity-route.ts';
-import { blockRoute } from './block-route.ts';
 import {
   datasetsRoute,
+  descriptionRoute,
   finalizedHeadRoute,
   headRoute,
   metadataRoute,
   statusRoute,
+  timeRoute,
 } from './dataset-routes.ts';
-import { descriptionRoute } from './description-route.ts';
-import { estimateRoute } from './estimate-route.ts';
+import { blockRoute, estimateRoute, transactionRoute } from './lookup-routes.ts';
 import type { AnyRoute } from './route.ts';
 import { SOLANA_ROUTES } from './solana-routes.ts';
-import { timeRoute } from './time-route.ts';
-import { transactionRoute } from './transaction-route.ts';
 
 export const ROUTES: readonly AnyRoute[] = [
   {

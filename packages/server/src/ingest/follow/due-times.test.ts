@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DueTimes } from './due-times.ts';
+import { DueTimes } from './followed-source.ts';
 
 function learned(...delaysMs: readonly number[]): DueTimes {
   const due = new DueTimes();

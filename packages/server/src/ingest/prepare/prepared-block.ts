@@ -1,3 +1,4 @@
+import { workerUrl } from '@sluice/base/worker-url';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { buildBlock, collect } from '../../segment/write/build-segment.ts';
@@ -5,6 +6,10 @@ import { type AllocateDraft, appendDraft, encodeDraft } from '../../segment/writ
 import { mergeUnderHeader } from '../../segment/write/merge-segments.ts';
 import type { NormalizedBlock } from '../../source/normalize/normalize-block.ts';
 import type { NormalizeCounts } from '../../source/normalize/normalize-counts.ts';
+import {
+  NormalizerPool,
+  type NormalizerPoolOptions,
+} from '../../source/normalize/normalizer-pool.ts';
 
 /** A block before it is linked, with its records as rows. */
 export interface PreparedBlock {
@@ -36,4 +41,20 @@ export function buildDraft(draft: Uint8Array, header: BlockHeader): Uint8Array {
 /** Returns a whole block with the header that linking has completed. */
 export function withHeader(prepared: PreparedBlock, header: BlockHeader): PreparedBlock {
   return { ...prepared, header, bytes: mergeUnderHeader(openSegment(prepared.bytes), header) };
+}
+
+export type PreparerPool = NormalizerPool<PreparedBlock>;
+
+export interface PreparerPoolOptions
+  extends Pick<NormalizerPoolOptions, 'workerCount' | 'normalize'> {
+  readonly form?: PreparedForm;
+}
+
+/** Starts worker threads that normalize and encode blocks. Datasets with equal options can share a pool. */
+export function startPreparerPool({
+  form = 'whole',
+  ...options
+}: PreparerPoolOptions): PreparerPool {
+  const url = workerUrl(import.meta.url, './prepare-worker.ts');
+  return new NormalizerPool<PreparedBlock>({ ...options, workerUrl: url, workerData: form });
 }

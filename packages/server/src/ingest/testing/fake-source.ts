@@ -11,8 +11,7 @@ import { toSlot } from '../../ledger/primitives.ts';
 import { type RefusalReason, refusal, type SourceResult } from '../../source/refusal.ts';
 import type { Commitment, SlotNotices, Source } from '../../source/source.ts';
 import { SourceHealth } from '../../source/source-health.ts';
-import { DueTimes } from '../follow/due-times.ts';
-import { FollowedSource } from '../follow/followed-source.ts';
+import { DueTimes, FollowedSource } from '../follow/followed-source.ts';
 
 export interface FakeSourceOptions {
   readonly name?: string;

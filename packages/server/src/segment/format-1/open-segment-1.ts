@@ -1,5 +1,6 @@
 /** Reads segments of format 1, in which every column of a row group is one unit. Only used to convert them. */
 import { elementAt } from '@sluice/base/element-at';
+import { CodedError } from '@sluice/base/errors';
 import { ByteColumn, IntColumn, LongColumn } from '../encoding/growable.ts';
 import {
   damaged,
@@ -12,7 +13,13 @@ import type { BlockColumnName, BlockColumnOf } from '../layout/block-columns.ts'
 import type { BlockCounts } from '../layout/block-counts.ts';
 import { COLUMNS, type ColumnName } from '../layout/columns.ts';
 import { keyBytes } from '../layout/dictionary.ts';
-import { decodeFooter, footerBytes, headerBytes } from '../layout/directory.ts';
+import {
+  decodeFooter,
+  footerBytes,
+  formatVersion,
+  headerBytes,
+  readVersion,
+} from '../layout/directory.ts';
 import { pageKeyCount } from '../layout/limits.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
 import {
@@ -22,10 +29,10 @@ import {
   countsAt,
   readCounts,
 } from '../read/block-table.ts';
+import { openSegment } from '../read/open-segment.ts';
 import type { RowSegment } from '../write/merge-segments.ts';
 import { BLOCK_COLUMN_NAMES_1, COLUMN_NAMES_1 } from './columns.ts';
 import { type Directory, decodeDirectory, type GroupEntry } from './directory.ts';
-import { decodeKeys } from './key-codes.ts';
 
 /** The caller has checked the version in the header. */
 export function openSegment1(bytes: Uint8Array): RowSegment {
@@ -144,4 +151,41 @@ function restoreOdd({ insOdd, insDepth }: GroupRows): void {
   const depths = insDepth.values;
   for (let row = 0; row < values.length; row++)
     if (values[row] === 1) values[row] = depths[row] as number;
+}
+
+/**
+ * Decodes the key lists of format 1. They are relative to the highest dictionary id so far, in this row group or an earlier one: a new
+ * address has the even code 2 × (difference - 1), a known one has 2 × id + 1.
+ */
+function decodeKeys(codes: Uint32Array, highestBefore: number): Uint32Array {
+  const ids = new Uint32Array(codes.length);
+  let highest = highestBefore;
+  for (let i = 0; i < codes.length; i++) {
+    const code = codes[i] as number;
+    if ((code & 1) === 0) {
+      highest += code / 2 + 1;
+      ids[i] = highest;
+    } else {
+      ids[i] = code >>> 1;
+    }
+  }
+  return ids;
+}
+
+/** Opens a segment of this or an older format, to append its rows to another segment. */
+export function openAnySegment(bytes: Uint8Array): RowSegment {
+  const version = readVersion(bytes.subarray(0, headerBytes));
+  switch (version) {
+    case formatVersion:
+      return openSegment(bytes);
+    case 1:
+      return openSegment1(bytes);
+    default:
+      throw new CodedError('segment-version-unknown', { version, known: formatVersion });
+  }
+}
+
+/** Returns whether a segment must be converted before queries can read it. */
+export function isOlderFormat(header: Uint8Array): boolean {
+  return readVersion(header) < formatVersion;
 }

@@ -9,8 +9,7 @@ import { footerBytes, headerBytes, PART } from '../layout/directory.ts';
 import { namesAt, plainRegions, unitRegions } from '../testing/plain-regions.ts';
 import { replacePlain } from '../testing/rewrite-segment.ts';
 import { buildSegment } from '../write/build-segment.ts';
-import { openSegment, readSegmentHeaders, type Segment } from './open-segment.ts';
-import { verifySegment } from './verify-segment.ts';
+import { openSegment, readSegmentHeaders, type Segment, verifySegment } from './open-segment.ts';
 
 const content = { profile: '2025', transactionsPerBlock: 230, epochRewardsPerBlock: 30 } as const;
 const blocks = simulatedBlocks({ content, firstSlot: 432_290, blockCount: 12 });

@@ -12,8 +12,7 @@ import { buildSegment } from '../write/build-segment.ts';
 import { mergeSegments } from '../write/merge-segments.ts';
 import { decodeBlocks } from './decode-blocks.ts';
 import { measureSegment } from './measure-segment.ts';
-import { openSegment } from './open-segment.ts';
-import { verifySegment } from './verify-segment.ts';
+import { openSegment, verifySegment } from './open-segment.ts';
 
 const blocks = Array.from({ length: 40 }, (_, slot) => sampleBlock(slot));
 const bytes = buildSegment(blocks);

@@ -1,4 +1,5 @@
 import { elementAt } from '@sluice/base/element-at';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import { discard } from '@sluice/base/memory/discard';
 import type { BlockHeader } from '../../ledger/block.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
@@ -340,4 +341,36 @@ export function partName(kind: number, number: number): string {
   const name = PART_NAMES.get(kind) ?? `part ${kind}`;
   if (kind !== PART.blockColumn) return `${name} ${number}`;
   return `blocks.${BLOCK_COLUMN_LABELS.get(number) ?? number}`;
+}
+
+/** Parts without a checksum of their own. The checksums of their chunks protect them. */
+const PLAIN_PARTS: ReadonlySet<number> = new Set([
+  PART.keys,
+  PART.addressIndex,
+  PART.signatureIndex,
+]);
+
+/** Reads and decodes all of a segment. Returns one error for each damaged part and row group. */
+export function verifySegment(segment: Segment): CodedError[] {
+  const faults: CodedError[] = [];
+  const attempt = (read: () => unknown) => {
+    try {
+      read();
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      faults.push(error);
+    }
+  };
+  const { groups, parts } = segment.directory;
+  groups.forEach((_, number) => {
+    attempt(() => segment.readGroup(number));
+  });
+  for (const { kind, number, entry } of parts) {
+    attempt(() =>
+      PLAIN_PARTS.has(kind)
+        ? segment.readPlain(entry.offset, entry.storedLength, partName(kind, number))
+        : segment.readUnit(kind, number),
+    );
+  }
+  return faults;
 }

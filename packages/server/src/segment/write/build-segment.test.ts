@@ -2,8 +2,7 @@ import { crc32 } from 'node:zlib';
 import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
 import { decodeBlocks } from '../read/decode-blocks.ts';
-import { openSegment } from '../read/open-segment.ts';
-import { verifySegment } from '../read/verify-segment.ts';
+import { openSegment, verifySegment } from '../read/open-segment.ts';
 import { sampleBlock } from '../testing/sample-block.ts';
 import { buildSegment } from './build-segment.ts';
 

@@ -20,8 +20,8 @@
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { memberOf } from '@sluice/protocol/unknown-value';
-import type { JsonScan } from '../../kernels/json-scanner.ts';
-import { scanJson } from './scan-json.ts';
+import { type JsonScan, JsonScanner, type ScanExports } from '../../kernels/json-scanner.ts';
+import { loadKernel } from '../../kernels/load-kernel.ts';
 
 /** The first character of every mark. */
 export const markCode = 0x7f;
@@ -219,4 +219,12 @@ function integerStart(bytes: Uint8Array, digits: number, end: number): number {
   const start = bytes[digits - 1] === code.minus ? digits - 1 : digits;
   const before = bytes[start - 1];
   return before === undefined || valueStarts.has(before) ? start : -1;
+}
+
+let scanner: JsonScanner | undefined;
+
+/** Scans JSON bytes with the kernel of this thread. */
+export function scanJson(bytes: Uint8Array, depthMax: number): JsonScan {
+  scanner ??= new JsonScanner(loadKernel<ScanExports>('scan'));
+  return scanner.scan(bytes, depthMax);
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonScan } from '../../kernels/json-scanner.ts';
-import { scanJson } from './scan-json.ts';
+import { scanJson } from './parse-exact-json.ts';
 
 const depthMax = 4;
 

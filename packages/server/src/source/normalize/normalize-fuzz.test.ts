@@ -2,7 +2,7 @@ import { CodedError } from '@sluice/base/errors';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Block } from '../../ledger/block.ts';
-import { compareInstructionAddresses } from '../../ledger/instruction-address.ts';
+import { compareInstructionAddresses } from '../../ledger/primitives.ts';
 import {
   byteEdits,
   checkByteEdits,

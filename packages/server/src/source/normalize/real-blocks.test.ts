@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Block } from '../../ledger/block.ts';
-import { compareInstructionAddresses } from '../../ledger/instruction-address.ts';
+import { compareInstructionAddresses } from '../../ledger/primitives.ts';
 import { hasRealData, type RealBlock, readRealBlocks } from '../testing/real-data.ts';
 import { type NormalizedBlock, normalizeBlock } from './normalize-block.ts';
 

@@ -15,8 +15,7 @@ import type {
   TokenBalance,
   Transaction,
 } from '../../ledger/block.ts';
-import { compareInstructionAddresses } from '../../ledger/instruction-address.ts';
-import type { Address, Slot } from '../../ledger/primitives.ts';
+import { type Address, compareInstructionAddresses, type Slot } from '../../ledger/primitives.ts';
 import { type JsonParts, parseExactJson } from '../json/parse-exact-json.ts';
 import { BlockReader, type Raw } from '../normalize/block-reader.ts';
 import { encodeError } from '../normalize/encode-error.ts';

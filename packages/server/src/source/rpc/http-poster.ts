@@ -1,11 +1,11 @@
 /** Sends POST requests to one server. Failures are returned as refusals, not thrown. */
 
+import { gunzip } from 'node:zlib';
 import { discard } from '@sluice/base/memory/discard';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 import { type Dispatcher, Pool } from 'undici';
 import { refusal, refusalOfStatus, type SourceResult } from '../refusal.ts';
 import { findResult, resultMarginBytes } from './find-result.ts';
-import { gunzipBounded } from './gunzip-bounded.ts';
 import { scanResult } from './scan-result.ts';
 
 export interface PosterOptions {
@@ -168,4 +168,13 @@ function join(
 
 function causeOf(error: unknown): string {
   return systemErrorCode(error) ?? 'the connection failed';
+}
+
+/** Decompresses a gzip member. Returns `undefined` if it is incomplete, damaged or larger than `bytesMax`. */
+function gunzipBounded(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array | undefined> {
+  return new Promise((resolve) => {
+    gunzip(bytes, { maxOutputLength: bytesMax }, (error, inflated) => {
+      resolve(error === null ? inflated : undefined);
+    });
+  });
 }

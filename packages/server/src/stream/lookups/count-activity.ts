@@ -4,7 +4,7 @@ import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { SegmentActivity } from '../../engine/lookup/count-activity.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';
-import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator-lengths.ts';
+import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
 import {

@@ -10,7 +10,7 @@ import type {
   TokenBalance,
   Transaction,
 } from '../../../ledger/block.ts';
-import { isAncestorAddress } from '../../../ledger/instruction-address.ts';
+import { isAncestorAddress } from '../../../ledger/primitives.ts';
 import type { Selection } from '../../../query/query.ts';
 import { matchesRecord } from './match-record.ts';
 

@@ -18,7 +18,7 @@ import type {
   TokenBalance,
   Transaction,
 } from '../../../ledger/block.ts';
-import { parentHashOnWire } from '../../../ledger/parent-hash-on-wire.ts';
+import { parentHashOnWire } from '../../header-texts.ts';
 import { dataToHex } from './match-record.ts';
 
 /** For each kind, the record from which its fields are written. */
