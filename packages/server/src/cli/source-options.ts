@@ -6,6 +6,7 @@ import { ADDRESSES } from '../source/source-addresses.ts';
 export interface SourceChoice {
   readonly rpc?: readonly string[];
   readonly portal?: readonly string[];
+  readonly archive?: readonly string[];
   readonly ws?: string;
 }
 
@@ -24,22 +25,29 @@ export function portalKey(): string | undefined {
 /** Reports an invalid address by its option. The address is not repeated, because it may contain a key. */
 export function checkAddresses(
   command: Command,
-  { rpc = [], portal = [], ws }: SourceChoice,
+  { rpc = [], portal = [], archive = [], ws }: SourceChoice,
 ): void {
-  const given = { rpc, portal, ws: ws === undefined ? [] : [ws] };
-  for (const option of ['rpc', 'portal', 'ws'] as const) {
+  const given = { rpc, portal, archive, ws: ws === undefined ? [] : [ws] };
+  for (const option of ['rpc', 'portal', 'archive', 'ws'] as const) {
     const { expected, isValid } = ADDRESSES[option];
     if (!given[option].every(isValid)) command.error(`error: --${option} needs ${expected}`);
   }
 }
 
-/** Returns the sources of a backfill: nodes first, without notifications. */
-export function chosenSources({ rpc = [], portal = [] }: SourceChoice): SourceOptions[] {
+/** Returns the sources of a backfill: archives first, then nodes, without notifications. */
+export function chosenSources({
+  rpc = [],
+  portal = [],
+  archive = [],
+}: SourceChoice): SourceOptions[] {
+  const archives = archive.map((place, i) => {
+    return { kind: 'archive' as const, name: `archive-${i + 1}`, place };
+  });
   const nodes = rpc.map((url, i) => {
     return { kind: 'rpc' as const, name: `rpc-${i + 1}`, url, wsUrls: [] };
   });
   const portals = portal.map((url, i) => {
     return { kind: 'portal' as const, name: `portal-${i + 1}`, url, key: portalKey() };
   });
-  return [...nodes, ...portals];
+  return [...archives, ...nodes, ...portals];
 }

@@ -2,9 +2,9 @@ import { base58 } from '@scure/base';
 import { decodeBase58 } from '@sluice/base/base58';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { base58Decoder } from './base58-decoder.ts';
+import { base58Codec } from './base58-codec.ts';
 
-const decoder = base58Decoder();
+const decoder = base58Codec();
 
 function decode(text: string): Uint8Array | undefined {
   const length = decoder.decode(text);

@@ -1,12 +1,19 @@
-import type { Kernel } from '@sluice/base/wasm-kernel';
+import { copyBytes } from '@sluice/base/memory/copy-bytes';
+import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
 import { type JsonScan, JsonScanner, type ScanExports } from './json-scanner.ts';
 import { TX_INDEX } from './layout/columns.ts';
+import { ERROR_NAME_BYTES } from './layout/reading.ts';
 import { loadKernel } from './load-kernel.ts';
 
 interface TransactionExports extends ScanExports {
   initialize(): void;
   voteProgramAddress(): number;
-  begin(dropsVotes: number): void;
+  errorNamesAddress(): number;
+  defineErrors(count: number): void;
+  binaryBytes(length: number): number;
+  begin(dropsVotes: number, isBinary: number): void;
+  takeConfirmed(offset: number, length: number, index: number): number;
+  takeNode(offset: number, length: number, index: number, slot: number): number;
   takeParts(first: number, last: number, index: number): number;
   droppedVoteCount(): number;
   truncatedLogCount(): number;
@@ -19,8 +26,21 @@ interface TransactionExports extends ScanExports {
   textBytes(number: number): number;
 }
 
+/** A range of the bytes of a block. */
+export interface BytePosition {
+  readonly at: number;
+  readonly end: number;
+}
+
+/** Texts of the ledger that the kernel compares with or writes. */
+export interface KernelTexts {
+  readonly voteProgram: string;
+  /** The names of instruction errors by their numbers. */
+  readonly instructionErrors: readonly string[];
+}
+
 /**
- * Converts the JSON of a block's ordinary transactions to the rows of a segment. It leaves unusual transactions to the general reader, and
+ * Converts a block's ordinary transactions, in JSON or in a binary form, to the rows of a segment. It leaves unusual transactions to the general reader, and
  * its rows are the same as those of that reader. It processes one block at a time: the block is scanned, its transactions are read in
  * place, and its rows stay until the next block begins.
  */
@@ -31,7 +51,7 @@ export class TransactionKernel {
   /** Texts of errors by number. They are kept across blocks. */
   #texts: string[] = [];
 
-  constructor(voteProgram: string) {
+  constructor({ voteProgram, instructionErrors }: KernelTexts) {
     this.#kernel = loadKernel<TransactionExports>('transaction');
     const { memory, exports } = this.#kernel;
     exports.initialize();
@@ -39,6 +59,11 @@ export class TransactionKernel {
     this.#scanner = new JsonScanner(this.#kernel);
     const program = Buffer.from(voteProgram, 'latin1');
     new Uint8Array(memory.buffer, exports.voteProgramAddress()).set(program);
+    const names = new Uint8Array(memory.buffer, exports.errorNamesAddress());
+    for (const [number, name] of instructionErrors.entries()) {
+      names.set([name.length, ...Buffer.from(name, 'latin1')], number * ERROR_NAME_BYTES);
+    }
+    exports.defineErrors(instructionErrors.length);
   }
 
   /** Scans a block. `takeParts` reads the transactions from the result. */
@@ -46,10 +71,32 @@ export class TransactionKernel {
     return this.#scanner.scan(bytes, depthMax);
   }
 
-  /** Starts the rows of a block. */
+  /** Starts the rows of a block of JSON, which was scanned. */
   begin(dropsVotes: boolean): void {
-    this.#exports.begin(dropsVotes ? 1 : 0);
+    this.#begin(dropsVotes, false);
+  }
+
+  /** Copies a block in a binary form into the memory of the kernel and starts its rows. */
+  beginBinary(bytes: Uint8Array, dropsVotes: boolean): void {
+    const { memory } = this.#kernel;
+    ensureMemory(memory, this.#exports.binaryBytes(bytes.length));
+    copyBytes(new Uint8Array(memory.buffer), this.#exports.inputAddress(), bytes);
+    this.#begin(dropsVotes, true);
+  }
+
+  #begin(dropsVotes: boolean, isBinary: boolean): void {
+    this.#exports.begin(dropsVotes ? 1 : 0, isBinary ? 1 : 0);
     if (this.#exports.textCount() === 0) this.#texts = [];
+  }
+
+  /** Reads the protobuf of a transaction at a position of the block. Returns false if it must be read in another way. */
+  takeConfirmed({ at, end }: BytePosition, index: number): boolean {
+    return this.#exports.takeConfirmed(at, end - at, index) !== 0;
+  }
+
+  /** Reads a transaction node of an archive at a position of the block. Returns false if it must be read in another way. */
+  takeNode({ at, end }: BytePosition, index: number, slot: number): boolean {
+    return this.#exports.takeNode(at, end - at, index, slot) !== 0;
   }
 
   /**

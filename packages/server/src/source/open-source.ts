@@ -2,12 +2,13 @@
 import { unreachable } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import type { Random } from '@sluice/base/random';
+import { ArchiveSource, type ArchiveSourceOptions } from './archive/archive-source.ts';
 import { PortalSource, type PortalSourceOptions } from './portal/portal-source.ts';
 import type { FetchThread } from './rpc/fetch-thread.ts';
 import { RpcSource, type RpcSourceOptions } from './rpc/rpc-source.ts';
 import type { Source } from './source.ts';
 
-export type SourceOptions = RpcSourceOptions | PortalSourceOptions;
+export type SourceOptions = RpcSourceOptions | PortalSourceOptions | ArchiveSourceOptions;
 
 export interface SourceDependencies {
   readonly clock: Clock;
@@ -29,6 +30,8 @@ export function openSource(options: SourceOptions, given: SourceDependencies): S
       return new RpcSource(options, dependencies);
     case 'portal':
       return new PortalSource(options, dependencies);
+    case 'archive':
+      return new ArchiveSource(options);
     default:
       return unreachable(options);
   }

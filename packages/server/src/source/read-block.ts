@@ -1,9 +1,11 @@
-import type { TransactionKernel } from '../kernels/transaction-kernel.ts';
+import type { KernelTexts, TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import { readArchiveBlock } from './archive/read-archive-block.ts';
 import { readProtobufBlock } from './binary/read-protobuf-block.ts';
+import { errorVariants } from './binary/read-transaction-error.ts';
 import { type NormalizedBlock, normalizeBlock } from './normalize/normalize-block.ts';
 import type { NormalizeOptions } from './normalize/normalize-options.ts';
+import { voteProgram } from './normalize/read-message.ts';
 import { readLineBlock } from './portal/read-line-block.ts';
 import type { BlockFormat } from './source.ts';
 
@@ -13,6 +15,12 @@ export type ReadBlock = (
   options: Partial<NormalizeOptions>,
   kernel?: TransactionKernel,
 ) => NormalizedBlock;
+
+/** What a kernel has to know about the ledger. */
+export const kernelTexts: KernelTexts = {
+  voteProgram,
+  instructionErrors: errorVariants.instructionErrors,
+};
 
 /** How a block of each format becomes records, and rows of the kernel if there is one. */
 export const blockReaders: Readonly<Record<BlockFormat, ReadBlock>> = {

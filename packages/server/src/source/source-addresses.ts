@@ -1,5 +1,6 @@
 /** The addresses of sources that people configure: what a valid one looks like, in words and as a check. */
 import { isCodedError } from '@sluice/base/errors';
+import { isHttpAddress } from './archive/archive-files.ts';
 import { parsePortalUrl } from './portal/portal-client.ts';
 import { parseSourceUrl } from './rpc/rpc-client.ts';
 
@@ -11,6 +12,10 @@ export const ADDRESSES = {
   portal: {
     expected: 'the address of a dataset, http://HOST/datasets/NAME',
     isValid: (text: string) => isParsed(text, parsePortalUrl),
+  },
+  archive: {
+    expected: 'a folder, or an address that starts with http:// or https://',
+    isValid: (text: string) => isHttpAddress(text) || !/^[a-z0-9+.-]+:\/\//i.test(text),
   },
   /** A WebSocket, or `none`. */
   ws: {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -6,6 +6,8 @@ import { systemClock } from '@sluice/base/clock';
 import type { SimulatedNode } from '@sluice/simulator/start-node';
 import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { encodeArchive, encodeSlotRanges } from '../../source/testing/encode-archive.ts';
+import type { JsonBlock } from '../../source/testing/encode-binary.ts';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 
@@ -70,6 +72,34 @@ describe('sluice backfill', () => {
     expect(err).toMatch(/60 blocks, \d+\.\d MB, \d+ blocks\/s, \d+\.\d MB\/s, 100 %\n$/);
     const again = await backfill(data, 200);
     expect([again.code, again.out]).toEqual([0, 'mine: nothing to do; starts at slot 200\n']);
+    const verified = await run('verify', '--data', data);
+    expect([verified.code, verified.err]).toEqual([0, expect.anything()]);
+  });
+
+  test('behavior: history comes from an archive, and another source fills a hole in it', async () => {
+    const blocks: { slot: number; block: JsonBlock }[] = [];
+    for (let slot = 199; slot < firstSlot; slot++) {
+      blocks.push({ slot, block: (await getBlock(slot)) as JsonBlock });
+    }
+    const archive = encodeArchive(blocks);
+    mkdirSync(at('archive'));
+    writeFileSync(at('archive/epoch-0.car'), archive.bytes);
+    const ranges = archive.ranges.filter(({ slot }) => slot !== 230);
+    writeFileSync(
+      at('archive/epoch-0-slot-ranges.raw'),
+      encodeSlotRanges({ ...archive, ranges }, 0),
+    );
+    const data = await makeDataset('archived');
+    const options = ['--data', data, '--dataset', 'mine', '--to', '200'];
+    const more = ['--archive', at('archive'), '--rpc', node.rpcUrl];
+    const { code, out } = await run('backfill', ...options, ...more);
+    expect([code, out]).toEqual([0, 'mine: 60 blocks added; starts at slot 200\n']);
+    const plain = await makeDataset('by-node');
+    await backfill(plain, 200);
+    for (const name of readdirSync(`${plain}/mine/segments`)) {
+      const [a, b] = [plain, data].map((one) => readFileSync(`${one}/mine/segments/${name}`));
+      expect(Buffer.compare(a as Buffer, b as Buffer), name).toBe(0);
+    }
     const verified = await run('verify', '--data', data);
     expect([verified.code, verified.err]).toEqual([0, expect.anything()]);
   });

@@ -35,11 +35,17 @@ export function buildBackfillCommand(context: CommandContext): Command {
     )
     .option('--rpc <url...>', 'nodes to read by JSON-RPC; if one fails, the next is used')
     .addOption(portalOption('datasets of other Sluices to read'))
+    .option(
+      '--archive <place...>',
+      'folders or addresses with archives: epoch-N.car and epoch-N-slot-ranges.raw',
+    )
     .addHelpText('after', examples)
     .action((options: BackfillCommandOptions) => {
       checkAddresses(command, options);
       const sources = chosenSources(options);
-      if (sources.length === 0) command.error('error: --rpc URL or --portal URL is needed');
+      if (sources.length === 0) {
+        command.error('error: --rpc URL, --portal URL or --archive FOLDER is needed');
+      }
       return runBackfill(options, sources, context);
     });
 }
@@ -48,6 +54,7 @@ const examples = `
 Examples:
   $ sluice backfill --dataset mine --to 250000000 --rpc http://127.0.0.1:8899
   $ sluice backfill --dataset mine --to 0 --rpc https://node.example --rpc https://archive.example
+  $ sluice backfill --dataset mine --to 345600000 --archive https://files.example --rpc https://node.example
 
 Loads only finalized blocks, and each must be the parent of the block above it. Blocks are stored in whole segments, so the
 next run continues after an interrupted or killed one. The command fails while a service uses the data folder; for a running

@@ -115,7 +115,9 @@ export class Backfill {
     if (source === undefined || blockCount === 0 || lowest.number === 0) return this.#isDone;
     const parent = source.note(await source.remote.header(lowest.parentSlot, 'finalized', signal));
     // A source that no longer has the parent cannot contradict.
-    if (parent.kind === 'refused' || parent.value.hash === lowest.parentHash) return true;
+    if (parent.kind === 'refused') return true;
+    this.#run.completeLowest(parent.value);
+    if (parent.value.hash === this.#run.lowest.parentHash) return true;
     this.#run.takeBack();
     const fault = `its block at slot ${lowest.parentSlot} is not the parent that slot ${lowest.number} names`;
     await this.#pause(`${source.name}: ${fault}`, signal);

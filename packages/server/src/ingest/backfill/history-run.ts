@@ -48,6 +48,14 @@ export class HistoryRun {
     return undefined;
   }
 
+  /** Adds the parent hash to the lowest block if its source does not have it, as archives do not. */
+  completeLowest(parent: BlockHeader): void {
+    const lowest = this.#blocks.at(-1);
+    if (lowest === undefined || lowest.header.parentHash !== null) return;
+    const linked = linkBlock(parentPoint(parent, lowest.header), lowest);
+    if (!isCodedError(linked)) this.#blocks.splice(-1, 1, linked);
+  }
+
   /** Removes the lowest block, because its parent hash may be wrong. */
   takeBack(): void {
     const given = this.#blocks.pop();
@@ -65,11 +73,17 @@ export class HistoryRun {
   }
 }
 
+/** Returns the parent with the height that follows from its child if it has none. */
+function parentPoint(parent: BlockHeader, child: BlockHeader): BlockHeader {
+  if (parent.height !== null || child.height === null) return parent;
+  return { ...parent, height: child.height - 1 };
+}
+
 /** Old blocks have no height; it follows from the height of the child. */
 function withHeight(offered: PreparedBlock, child: BlockHeader): PreparedBlock {
   const { header } = offered;
   if (header.height !== null || child.height === null || header.number === 0) return offered;
-  return withHeader(offered, { ...header, height: child.height - 1 });
+  return withHeader(offered, parentPoint(header, child));
 }
 
 /** Checks the link to a stored block, which cannot be changed any more. */

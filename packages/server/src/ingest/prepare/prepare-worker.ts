@@ -5,8 +5,8 @@
 import { workerData } from 'node:worker_threads';
 import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import type { NormalizedBlock } from '../../source/normalize/normalize-block.ts';
-import { voteProgram } from '../../source/normalize/read-message.ts';
 import { type Finished, serveNormalizer } from '../../source/normalize/serve-normalizer.ts';
+import { kernelTexts } from '../../source/read-block.ts';
 import {
   type PreparedBlock,
   type PreparedForm,
@@ -35,4 +35,4 @@ function finishDraft(
 }
 
 const finish = (workerData as PreparedForm) === 'draft' ? finishDraft : finishWhole;
-serveNormalizer(finish, new TransactionKernel(voteProgram));
+serveNormalizer(finish, new TransactionKernel(kernelTexts));

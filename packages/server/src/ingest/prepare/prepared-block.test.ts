@@ -6,13 +6,15 @@ import { describe, expect, test } from 'vitest';
 import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
 import type { NormalizeOptions } from '../../source/normalize/normalize-options.ts';
-import { voteProgram } from '../../source/normalize/read-message.ts';
+import { blockReaders, kernelTexts } from '../../source/read-block.ts';
+import { archiveBytes, simulatedForms } from '../../source/testing/binary-forms.ts';
 import {
   checkByteEdits,
   checkLogEdits,
   checkValueDamage,
   wholeBlock,
 } from '../../source/testing/damaged-block.ts';
+import { encodeProtobufBlock, parseJsonBlock } from '../../source/testing/encode-binary.ts';
 import { frame, invoke, success } from '../../source/testing/log-lines.ts';
 import {
   address,
@@ -29,7 +31,7 @@ import { hasRealData, type RealBlock, readRealBlocks } from '../../source/testin
 import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
 
 /** One kernel for all tests, as a thread has one for all blocks. */
-const kernel = new TransactionKernel(voteProgram);
+const kernel = new TransactionKernel(kernelTexts);
 const lenient = { metaOptional: true, allowMissing: ['logs', 'rewards'] } as const;
 
 /** Returns the stored block and the counters, or the error. */
@@ -216,4 +218,41 @@ describe.skipIf(!files.every(hasRealData))('real data, skipped if absent', () =>
       expect(takenCount).toBeGreaterThan(leftCount * 20);
     },
   );
+});
+
+/** Checks that a block in each binary form is stored with the same bytes as its JSON. Returns how many transactions the kernel left. */
+function expectSameForms({ slot: number, bytes }: RealBlock): number {
+  const block = parseJsonBlock(bytes);
+  const forms = { protobuf: encodeProtobufBlock(block), archive: archiveBytes(number, block) };
+  let leftCount = 0;
+  for (const votes of ['keep', 'drop'] as const) {
+    const options = { ...lenient, votes };
+    const expected = prepareBlock(normalizeBlock(number, bytes, options));
+    for (const format of ['protobuf', 'archive'] as const) {
+      const normalized = blockReaders[format](number, forms[format], options, kernel);
+      leftCount += normalized.block.transactions.length;
+      const { header, bytes: stored, counts } = prepareBlock(normalized);
+      expect(header).toEqual(expected.header);
+      expect(Buffer.compare(stored, expected.bytes), `${number} ${format} ${votes}`).toBe(0);
+      // A binary form cannot say that rewards are missing.
+      expect({ ...counts, missingRewards: 0 }).toEqual({ ...expected.counts, missingRewards: 0 });
+    }
+  }
+  return leftCount;
+}
+
+test('property: blocks of the simulated ledger are stored with the same bytes in all forms', () => {
+  const content = { transactionsPerBlock: 60, votes: 10, epochRewardsPerBlock: 20 };
+  for (const seed of [5, 6]) {
+    const blocks = simulatedForms(3, content, seed);
+    for (const { slot: number, json } of blocks) {
+      expect(expectSameForms({ slot: number, bytes: json })).toBeLessThan(20);
+    }
+  }
+});
+
+describe.skipIf(!files.every(hasRealData))('real data in binary forms, skipped if absent', () => {
+  test.each(files)('behavior: the blocks of %s are stored with the same bytes', (file) => {
+    for (const block of readRealBlocks(file)) expectSameForms(block);
+  });
 });

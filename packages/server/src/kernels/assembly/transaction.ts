@@ -5,14 +5,17 @@
 //   block ─► scan (common/scan.ts): positions of its transactions
 //   transaction ─► one pass over the JSON: keys, calls, log lines, balances ─► key list ─► log matched with calls ─► rows
 import { ADDRESS_TABLE_BYTES, addressText, placeAddresses, readAddress, renewAddresses, TEXT_BYTES } from './transaction/address-table';
+import { base58Initialize, BASE58_TABLE_BYTES } from './common/base58';
 import { BASE58_DECODE_BYTES, BASE58_OUTPUT_SLACK, base58Decode, base58DecodeInitialize } from './common/base58-decode';
-import { BALANCES_BYTES, beginBalances, placeBalances, pushBalances, pushTokens, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './transaction/balances';
-import { beginCalls, callCount, CALLS_BYTES, orderCalls, placeCalls, programOf, pushCalls, readInnerGroups, readTopCalls, topCount } from './transaction/calls';
+import { BALANCES_BYTES, beginBalances, placeBalances, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './transaction/balances';
+import { BINARY_BYTES, DROPPED_VOTE, errorNames, placeBinary, readConfirmed, readNode, setErrorNameCount, TAKEN } from './transaction/binary';
+import { beginCalls, CALLS_BYTES, orderCalls, placeCalls, programOf, readInnerGroups, readTopCalls, topCount } from './transaction/calls';
 import { ERROR_TEXT_BYTES, errorTextCount, errorTextLength, errorTextOf, errorTextStart, placeErrorTexts, renewErrorTexts } from './transaction/error-texts';
 import { forget, goTo, goToValue, noteMembers, notePlace } from './transaction/fields';
 import { at, end, integer, moveTo, openJson, readCount, readText, readUlong, skipSpace, skipText, skipValue, take, takeNull, textLength, textStart } from './common/json';
-import { addKey, beginBlockKeys, beginKeys, blockKeyCount, blockKeys, endOfListed, isListFull, KEY_LIST_BYTES, placeKeyList, positionOf, pushKeys } from './transaction/key-list';
-import { beginLog, isTruncated, lineCount, LOG_LINES_BYTES, logCount, placeLines, readLines, walkLog } from './transaction/log-walk';
+import { beginBlockKeys, beginKeys, blockKeyCount, blockKeys, endOfListed, isListFull, KEY_LIST_BYTES, placeKeyList, positionOf } from './transaction/key-list';
+import { beginLog, isTruncated, lineCount, LOG_LINES_BYTES, placeLines, readLines } from './transaction/log-walk';
+import { addKeys, pushOutcome } from './transaction/outcome';
 import {
   CALL, defineNames, ENTRY, F_ACCOUNT_KEYS, F_ERR, F_FEE, F_HEADER, F_INNER, F_INSTRUCTIONS, F_LOADED, F_LOADED_READONLY, F_LOADED_WRITABLE,
   F_LOG, F_LOOKUP_KEY, F_LOOKUP_READONLY, F_LOOKUP_WRITABLE, F_LOOKUPS, F_MESSAGE, F_META, F_POST_BALANCES, F_POST_TOKENS,
@@ -20,10 +23,9 @@ import {
   F_TRANSACTION, F_UNITS, F_VERSION, HEADER, isSame, LOADED, LOOKUP, MALFORMED, MESSAGE, META, NAME_COUNT, readName, TRANSACTION,
 } from './transaction/names';
 import {
-  LOOKUP_INDEXES, LOOKUP_KEY, LOOKUP_READONLY_COUNT, LOOKUP_WRITABLE_COUNT, TX_BALANCE_COUNT, TX_BLOCKHASH, TX_DROPPED,
-  TX_ERR, TX_FEE, TX_FEE_NULL, TX_INDEX, TX_INSTRUCTION_COUNT, TX_LOG_COUNT, TX_LOOKUP_COUNT, TX_READONLY_COUNT,
-  TX_READONLY_SIGNED, TX_READONLY_UNSIGNED, TX_REQUIRED_SIGNATURES, TX_SIGNATURE_COUNT, TX_SIGNATURES, TX_STATIC_COUNT,
-  TX_TOKEN_BALANCE_COUNT, TX_UNITS, TX_UNITS_NULL, TX_VERSION, TX_WRITABLE_COUNT,
+  LOOKUP_INDEXES, LOOKUP_KEY, LOOKUP_READONLY_COUNT, LOOKUP_WRITABLE_COUNT, TX_BLOCKHASH, TX_ERR, TX_FEE, TX_FEE_NULL, TX_INDEX,
+  TX_LOOKUP_COUNT, TX_READONLY_COUNT, TX_READONLY_SIGNED, TX_READONLY_UNSIGNED, TX_REQUIRED_SIGNATURES, TX_SIGNATURE_COUNT,
+  TX_SIGNATURES, TX_STATIC_COUNT, TX_UNITS, TX_UNITS_NULL, TX_VERSION, TX_WRITABLE_COUNT,
 } from '../layout/columns';
 import {
   emptyColumns, isFull, keepBytes, locateColumns, push, pushLong, reserveBytes, settleRows, takeBackRows,
@@ -67,6 +69,8 @@ export function initialize(): void {
   let cursor: usize = (__heap_base + 63) & ~63;
   const decoder = cursor;
   cursor += BASE58_DECODE_BYTES + 64;
+  const encoder = (cursor + 63) & ~63;
+  cursor = encoder + BASE58_TABLE_BYTES;
   const addresses = (cursor + 63) & ~63;
   cursor = addresses + ADDRESS_TABLE_BYTES;
   const keyList = cursor;
@@ -77,18 +81,21 @@ export function initialize(): void {
   cursor += CALLS_BYTES;
   const lines = (cursor + 7) & ~7;
   const balances = lines + LOG_LINES_BYTES;
-  cursor = (balances + BALANCES_BYTES + 63) & ~63;
+  const binary = (balances + BALANCES_BYTES + 63) & ~63;
+  cursor = binary + BINARY_BYTES;
   // The last column may be written slightly beyond its end.
   input = (locateColumns(cursor) + 128 + 63) & ~63;
   const pages = <i32>((input + 65535) >> 16);
   if (pages > memory.size()) memory.grow(pages - memory.size());
   base58DecodeInitialize(decoder);
+  base58Initialize(encoder);
   placeAddresses(addresses);
   placeKeyList(keyList);
   placeErrorTexts(texts);
   placeCalls(calls);
   placeLines(lines);
   placeBalances(balances);
+  placeBinary(binary);
   defineNames();
   setText(instructionError, '{"InstructionError":[');
 }
@@ -139,13 +146,13 @@ export function textBytes(number: u32): u32 {
 }
 
 /** Starts the rows of a block. */
-export function begin(areVotesDropped: bool): void {
+export function begin(areVotesDropped: bool, isBinary: bool): void {
   dropsVotes = areVotesDropped;
   droppedVotes = 0;
   truncatedLogs = 0;
   emptyColumns();
   beginBlockKeys();
-  renewAddresses();
+  renewAddresses(isBinary);
   renewErrorTexts();
 }
 
@@ -184,7 +191,7 @@ function takePart(start: usize, length: u32, index: u32): bool {
 function append(start: usize, length: u32, index: u32): bool {
   openJson(start, length);
   beginKeys();
-  beginCalls();
+  beginCalls(false);
   beginLog();
   beginBalances();
   staticCount = -1;
@@ -192,13 +199,50 @@ function append(start: usize, length: u32, index: u32): bool {
   readonlyCount = 0;
   signatureCount = -1;
   forget(ENTRY, NAME_COUNT);
-  if (readEntry() && pushRows(index) && !isFull && !isListFull) {
+  return settle(readEntry() && pushRows(index));
+}
+
+/** Commits the rows of a transaction if it was read, and removes them otherwise. */
+function settle(isRead: bool): bool {
+  if (isRead && !isFull && !isListFull) {
     settleRows();
     if (isTruncated) truncatedLogs++;
     return true;
   }
   takeBackRows();
   return false;
+}
+
+/** Returns the memory for a binary block of this length. */
+export function binaryBytes(length: u32): usize {
+  return input + length + 64;
+}
+
+/** Returns the address of the names of instruction errors, each of which has its length in front. */
+export function errorNamesAddress(): usize {
+  return errorNames;
+}
+
+/** Says how many names of errors the caller has stored. */
+export function defineErrors(count: u32): void {
+  setErrorNameCount(count);
+}
+
+/** Reads the protobuf of a transaction at an offset of the block. Returns false if it must be read in another way. */
+export function takeConfirmed(offset: u32, length: u32, index: u32): bool {
+  return settleBinary(readConfirmed(input + offset, length, index, dropsVotes));
+}
+
+/** Reads a transaction node of an archive at an offset of the block. Returns false if it must be read in another way. */
+export function takeNode(offset: u32, length: u32, index: u32, slot: f64): bool {
+  return settleBinary(readNode(input + offset, length, index, <u64>slot, dropsVotes));
+}
+
+function settleBinary(result: i32): bool {
+  if (result != DROPPED_VOTE) return settle(result == TAKEN);
+  takeBackRows();
+  droppedVotes++;
+  return true;
 }
 
 function readEntry(): bool {
@@ -276,22 +320,13 @@ function pushRows(index: u32): bool {
   if (staticCount < 0 || signatureCount < 0 || topCount < 1 || lineCount < 1) return false;
   pushListedKeys();
   if (!orderCalls() || isDroppedVote() || !readErr()) return false;
-  if (!pushMessage(index) || !pushFees() || !walkLog(failed) || !pushCalls(error == 0)) return false;
-  push(TX_DROPPED, isTruncated ? 1 : 0);
-  push(TX_INSTRUCTION_COUNT, callCount);
-  push(TX_LOG_COUNT, logCount);
-  const balanceCount = pushBalances();
-  const tokenCount = pushTokens();
-  push(TX_BALANCE_COUNT, <u32>balanceCount);
-  push(TX_TOKEN_BALANCE_COUNT, <u32>tokenCount);
-  pushKeys();
-  return balanceCount >= 0 && tokenCount >= 0;
+  return pushMessage(index) && pushFees() && pushOutcome(failed, error);
 }
 
 function pushListedKeys(): void {
-  for (let i: i32 = 0; i < staticCount; i++) addKey(load<u32>(staticKeys + ((<usize>i) << 2)));
-  for (let i: i32 = 0; i < writableCount; i++) addKey(load<u32>(writableKeys + ((<usize>i) << 2)));
-  for (let i: i32 = 0; i < readonlyCount; i++) addKey(load<u32>(readonlyKeys + ((<usize>i) << 2)));
+  addKeys(staticKeys, staticCount);
+  addKeys(writableKeys, writableCount);
+  addKeys(readonlyKeys, readonlyCount);
   endOfListed();
 }
 

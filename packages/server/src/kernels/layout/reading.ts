@@ -18,6 +18,9 @@ export const VOTE_BYTES_MAX = 2048;
 /** The longest base58 text of the decoder: more than the text of all data of a transaction of 1,232 bytes. */
 export const BASE58_CHARACTERS_MAX = 1792;
 
+/** The space for the name of an error, with its length in front. */
+export const ERROR_NAME_BYTES = 64;
+
 /** Why a Zstandard frame was not decoded. */
 export const ZSTD_TRUNCATED = -1;
 export const ZSTD_NOT_ZSTD = -2;

@@ -1,5 +1,5 @@
 import { assert } from '@sluice/base/assert';
-import { base58Decoder } from '../../kernels/base58-decoder.ts';
+import { base58Codec } from '../../kernels/base58-codec.ts';
 
 export const keyBytes = 32;
 
@@ -11,7 +11,7 @@ export class DictionaryBuilder {
   #keys = new Uint32Array(1024 * 8);
   #slots = new Int32Array(4096).fill(-1);
   readonly #texts = new Map<string, number>();
-  readonly #decoder = base58Decoder();
+  readonly #decoder = base58Codec();
   count = 0;
 
   idOfText(text: string): number {

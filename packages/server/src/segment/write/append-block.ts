@@ -1,5 +1,5 @@
 import { assert } from '@sluice/base/assert';
-import { base58Decoder } from '../../kernels/base58-decoder.ts';
+import { base58Codec } from '../../kernels/base58-codec.ts';
 import {
   INS_FLAGS_DROPPED_LOGS,
   OUTCOME_COMMITTED,
@@ -29,7 +29,7 @@ interface Cursors {
 export class BlockAppender {
   readonly #dictionary: DictionaryBuilder;
   readonly #keys = new TransactionKeys();
-  readonly #decoder = base58Decoder();
+  readonly #decoder = base58Codec();
 
   constructor(dictionary: DictionaryBuilder) {
     this.#dictionary = dictionary;

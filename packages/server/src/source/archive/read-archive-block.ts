@@ -7,9 +7,13 @@
  */
 
 import { encodeBase58 } from '@sluice/base/base58';
+import { elementAt } from '@sluice/base/element-at';
+import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import { ZstdDecoder } from '../../kernels/zstd-decoder.ts';
+import type { BlockHeader } from '../../ledger/block.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import { ByteCursor, type BytesOrigin, noMark } from '../binary/byte-cursor.ts';
+import { type EntryReader, normalizeBinary } from '../binary/normalize-binary.ts';
 import { readFields, readPart, wire } from '../binary/protobuf-fields.ts';
 import { readBincodeMeta } from '../binary/read-bincode-meta.ts';
 import { readReward, readStatusMeta } from '../binary/read-status-meta.ts';
@@ -21,8 +25,7 @@ import {
   type NormalizedBlock,
   normalizeFields,
 } from '../normalize/normalize-block.ts';
-import type { NormalizeOptions } from '../normalize/normalize-options.ts';
-import { normalizeTransaction } from '../normalize/normalize-transaction.ts';
+import { type NormalizeOptions, normalizeDefaults } from '../normalize/normalize-options.ts';
 import {
   type BlockNode,
   type Frame,
@@ -32,7 +35,6 @@ import {
   readFrameNode,
   readRewardsNode,
   readTransactionNode,
-  type TransactionNode,
 } from './archive-nodes.ts';
 import { readSection, type Section } from './archive-sections.ts';
 import { crc64, fnv64a } from './frame-checksum.ts';
@@ -50,20 +52,25 @@ export function readArchiveBlock(
   slot: Slot,
   bytes: Uint8Array,
   options: Partial<NormalizeOptions> = {},
+  kernel?: TransactionKernel,
 ): NormalizedBlock {
   const settings = completeOptions(slot, bytes, options);
-  const block = new ArchiveBlock(slot, bytes);
+  const nodes = new ArchiveBlock(slot, bytes);
+  const transactions = nodes.transactions();
   const reader = new BlockReader(slot, noMark);
-  return normalizeFields(reader, block.readFields(), settings, (draft) => {
-    for (const [index, node] of block.transactions().entries()) {
-      const { data, metadata } = node;
-      const entry = readWireTransaction(
-        block.join(data, { slot, part: 'transaction', transaction: index }),
-      );
-      const meta = block.readMeta(metadata, index);
-      normalizeTransaction(draft, { ...entry, meta }, index);
-    }
+  const fields = nodes.readFields();
+  const block = { reader, fields, bytes, transactionCount: transactions.length };
+  return normalizeBinary(block, settings, kernel, {
+    take: (own, index) => own.takeNode(elementAt(transactions, index), index, slot),
+    read: (index) => nodes.readEntry(elementAt(transactions, index), index),
   });
+}
+
+/** Reads the header of a block without its transactions. */
+export function readArchiveHeader(slot: Slot, bytes: Uint8Array): BlockHeader {
+  const reader = new BlockReader(slot, noMark);
+  const fields = { ...new ArchiveBlock(slot, bytes).readFields(), rewards: [] };
+  return normalizeFields(reader, fields, normalizeDefaults, () => undefined).block.header;
 }
 
 /** The nodes of one block. */
@@ -108,27 +115,30 @@ class ArchiveBlock {
     };
   }
 
-  /** Returns the transactions in the order of their execution. */
-  transactions(): TransactionNode[] {
+  /** Returns the nodes of the transactions in the order of their execution. */
+  transactions(): ByteCursor[] {
     const keys = this.#node.entries.flatMap(
       (entry) => readEntryNode(this.#find(entry)).transactions,
     );
-    return keys.map((key, position) => {
-      const cursor = this.#find(key);
-      const { at } = cursor;
-      const node = readTransactionNode(cursor);
-      if (node.slot !== this.#slot) cursor.fail(`a transaction of slot ${node.slot}`, at);
-      if (node.index !== null && node.index !== position) {
-        cursor.fail(`transaction ${node.index} at the position ${position}`, at);
-      }
-      return node;
-    });
+    return keys.map((key) => this.#find(key));
+  }
+
+  readEntry(cursor: ByteCursor, index: number): EntryReader {
+    const { at } = cursor;
+    const { data, metadata, ...node } = readTransactionNode(cursor);
+    if (node.slot !== this.#slot) cursor.fail(`a transaction of slot ${node.slot}`, at);
+    if (node.index !== null && node.index !== index) {
+      cursor.fail(`transaction ${node.index} at the position ${index}`, at);
+    }
+    const origin = { slot: this.#slot, part: 'transaction', transaction: index };
+    const entry = readWireTransaction(this.#join(data, origin));
+    return { entry, readMeta: () => this.#readMeta(metadata, index) };
   }
 
   /** Returns null if the archive has no metadata, which is not the same as metadata with default values. */
-  readMeta(frame: Frame, transaction: number): unknown {
+  #readMeta(frame: Frame, transaction: number): unknown {
     const origin = { slot: this.#slot, part: 'metadata', transaction };
-    const packed = this.join(frame, origin);
+    const packed = this.#join(frame, origin);
     if (packed.isAtEnd) return null;
     const cursor = unpack(packed);
     // Bincode begins with the number of a status, which is 0 or 1. No field of a protobuf has such a tag.
@@ -143,7 +153,7 @@ class ArchiveBlock {
     const { at } = cursor;
     const node = readRewardsNode(cursor);
     if (node.slot !== this.#slot) cursor.fail(`rewards of slot ${node.slot}`, at);
-    const packed = this.join(node.data, { slot: this.#slot, part: 'rewards' });
+    const packed = this.#join(node.data, { slot: this.#slot, part: 'rewards' });
     if (packed.isAtEnd) return [];
     const data = unpack(packed);
     const bincode = readBincodeRewards(data);
@@ -158,7 +168,7 @@ class ArchiveBlock {
   }
 
   /** Returns the data of a frame and of all that follow it. */
-  join(first: Frame, origin: BytesOrigin): ByteCursor {
+  #join(first: Frame, origin: BytesOrigin): ByteCursor {
     const { data, next } = first;
     if (next.length === 0) {
       this.#checkSum(first, data, 1);

@@ -16,6 +16,7 @@ import {
   toSlot,
 } from '../../ledger/primitives.ts';
 import { ByteCursor } from '../binary/byte-cursor.ts';
+import { ByteWindow, type ReadInto } from '../files/byte-window.ts';
 import { collectedMemory, type LineMemory } from '../files/line-buffers.ts';
 import type { BlockLine } from '../files/read-block-lines.ts';
 import { cidBytes, kindOf, nodeKind, readBlockNode, readEntryNode } from './archive-nodes.ts';
@@ -23,7 +24,8 @@ import { parentHashBytes } from './read-archive-block.ts';
 
 /** The largest node of an archive. */
 const sectionBytesMax = 32 * 1024 * 1024;
-const windowBytesMin = 8 * 1024 * 1024;
+/** Real headers have 59 bytes. */
+const headerBytesMax = 4096;
 /** A varint of 32 bits. */
 const lengthBytesMax = 5;
 
@@ -53,14 +55,14 @@ export function isArchive(first: Uint8Array): boolean {
 
 /** Yields the blocks of a file. Throws an error that names the slots if blocks are missing between them. */
 export async function* readArchiveFile(
-  chunks: AsyncIterable<Uint8Array>,
+  read: ReadInto,
   options: ArchiveOptions,
   chain: ArchiveChain,
 ): AsyncGenerator<BlockLine> {
   const { path, memory = collectedMemory } = options;
-  const window = new SectionWindow(chunks, options);
-  await window.skipHeader();
-  for (let run = await window.nextBlock(); run !== undefined; run = await window.nextBlock()) {
+  const finder = new BlockFinder(read, options);
+  await finder.skipHeader();
+  for (let run = await finder.nextBlock(); run !== undefined; run = await finder.nextBlock()) {
     const { slot, hash, sections } = run;
     const parentHash = await findParentHash(run, path, chain);
     const length = parentHashBytes + sections.length;
@@ -103,136 +105,97 @@ interface Position {
   readonly end: number;
 }
 
-/** The bytes of a file from the start of the current block on. */
-class SectionWindow {
-  readonly #chunks: AsyncIterator<Uint8Array>;
+/** Finds the blocks of a CAR file. */
+class BlockFinder {
+  readonly #window: ByteWindow;
   readonly #options: ArchiveOptions;
-  #bytes: Uint8Array = new Uint8Array(windowBytesMin);
-  /** The start of the current block, the next section, and the end of the bytes that were read. */
-  #start = 0;
-  #at = 0;
-  #end = 0;
-  /** The offset of the first byte of the window in the file. */
-  #offset = 0;
 
-  constructor(chunks: AsyncIterable<Uint8Array>, options: ArchiveOptions) {
-    this.#chunks = chunks[Symbol.asyncIterator]();
+  constructor(read: ReadInto, options: ArchiveOptions) {
+    this.#window = new ByteWindow(read);
     this.#options = options;
   }
 
   async skipHeader(): Promise<void> {
+    const window = this.#window;
     const length = await this.#readLength();
-    if (length === undefined || length > 4096)
-      this.#fail('the file does not begin with the header of a CAR file');
-    if (!(await this.#fill(this.#at + length))) this.#fail('the file ends in its header');
-    if (!isArchive(this.#bytes.subarray(this.#start, this.#at + length))) {
+    const isWhole = length !== undefined && length <= headerBytesMax && (await window.fill(length));
+    if (!isWhole || !isArchive(window.bytes.subarray(window.start, window.at + length))) {
       this.#fail('the file does not begin with the header of a CAR file');
     }
-    this.#at += length;
-    this.#start = this.#at;
+    window.at += length;
+    window.keepFromHere();
   }
 
   /** Returns undefined at the end of the file. */
   async nextBlock(): Promise<BlockRun | undefined> {
+    const window = this.#window;
     let entry: Position | undefined;
     for (;;) {
       const node = await this.#nextNode();
       if (node === undefined) return undefined;
-      // Positions are relative to the start of the block, because filling the window moves its bytes.
-      const kind = kindOf(this.#bytes, this.#start + node.at, this.#start + node.end);
+      const kind = kindOf(window.bytes, window.start + node.at, window.start + node.end);
       if (kind === nodeKind.entry) entry = node;
       else if (kind === nodeKind.block) return this.#takeBlock(node, entry);
-      else if (kind === nodeKind.subset || kind === nodeKind.epoch) this.#skipIndex();
+      // Subsets and the epoch list blocks, and come after them.
+      else if (kind === nodeKind.subset || kind === nodeKind.epoch) window.keepFromHere();
       else if (kind < 0 || kind > nodeKind.frame) this.#fail('a node of an unknown kind');
     }
   }
 
   /** Returns the position of the next node, or undefined at the end of the file. */
   async #nextNode(): Promise<Position | undefined> {
+    const window = this.#window;
     const length = await this.#readLength();
     if (length === undefined) {
-      if (this.#at > this.#start) this.#fail('the file ends inside a block');
+      if (window.at > window.start) this.#fail('the file ends inside a block');
       return undefined;
     }
     if (length <= cidBytes || length > sectionBytesMax) this.#fail(`a section of ${length} bytes`);
-    if (!(await this.#fill(this.#at + length))) this.#fail('the file ends inside a section');
-    const at = this.#at + cidBytes - this.#start;
-    this.#at += length;
-    return { at, end: this.#at - this.#start };
-  }
-
-  /** Subsets and the epoch list blocks, and come after them. */
-  #skipIndex(): void {
-    this.#start = this.#at;
+    if (window.at - window.start + length > this.#options.blockBytesMax) {
+      this.#fail('a block that is larger than the limit');
+    }
+    // Most sections are in the window. Waiting for a promise costs more than reading them.
+    if (window.end - window.at < length && !(await window.fill(length))) {
+      this.#fail('the file ends inside a section');
+    }
+    // Positions are relative to the start of the block, because filling the window moves its bytes.
+    const at = window.at + cidBytes - window.start;
+    window.at += length;
+    return { at, end: window.at - window.start };
   }
 
   #takeBlock(node: Position, entry: Position | undefined): BlockRun {
-    const sections = this.#bytes.subarray(this.#start, this.#at);
+    const window = this.#window;
+    const sections = window.bytes.subarray(window.start, window.at);
     // The slot is not known before the node is read.
-    const origin = { slot: toSlot(0), part: `the block at byte ${this.#offset + this.#start}` };
+    const origin = { slot: toSlot(0), part: `the block that ends at byte ${window.offset}` };
     const open = ({ at, end }: Position) => new ByteCursor(sections, origin, at, end);
     const { slot, parentSlot } = readBlockNode(open(node));
     const [number, parent] = [parseSlot(slot), parseSlot(parentSlot)];
     if (number === undefined || parent === undefined) return this.#fail(`a block of slot ${slot}`);
     if (entry === undefined) return this.#fail(`the block of slot ${slot} has no entry`);
     const hash = toBlockHash(encodeBase58(readEntryNode(open(entry)).hash.take(32)));
-    this.#start = this.#at;
+    window.keepFromHere();
     return { slot: number, parentSlot: parent, hash, sections };
   }
 
   /** Reads the length of the next section. Returns undefined at the end of the file. */
   async #readLength(): Promise<number | undefined> {
-    await this.#fill(this.#at + lengthBytesMax);
-    if (this.#at === this.#end) return undefined;
+    const window = this.#window;
+    if (window.end - window.at < lengthBytesMax) await window.fill(lengthBytesMax);
+    if (window.at === window.end) return undefined;
     let length = 0;
     for (let i = 0; i < lengthBytesMax; i++) {
-      if (this.#at === this.#end) this.#fail('the file ends in a length');
-      const byte = this.#bytes[this.#at++] ?? 0;
+      if (window.at === window.end) this.#fail('the file ends in a length');
+      const byte = window.bytes[window.at++] ?? 0;
       length += (byte & 0x7f) * 2 ** (7 * i);
       if (byte < 0x80) return length;
     }
     return this.#fail('a length of more than 32 bits');
   }
 
-  /** Reads until the window has bytes up to `end`. Returns false if the file ends before. */
-  async #fill(end: number): Promise<boolean> {
-    const missing = end - this.#end;
-    if (missing <= 0) return true;
-    const from = this.#start;
-    if (end - from > this.#options.blockBytesMax)
-      this.#fail('a block that is larger than the limit');
-    let needed = end;
-    while (this.#end < needed) {
-      const { done, value } = await this.#chunks.next();
-      if (done === true) return false;
-      if (this.#end + value.length > this.#bytes.length) needed -= this.#makeSpace(value.length);
-      copyBytes(this.#bytes, this.#end, value);
-      this.#end += value.length;
-    }
-    return true;
-  }
-
-  /** Moves the current block to the start of the window, which grows if needed. Returns by how much it was moved. */
-  #makeSpace(length: number): number {
-    const from = this.#start;
-    const kept = this.#bytes.subarray(from, this.#end);
-    const size = kept.length + length;
-    if (size > this.#bytes.length) {
-      const grown = new Uint8Array(Math.max(size, this.#bytes.length * 2));
-      copyBytes(grown, 0, kept);
-      this.#bytes = grown;
-    } else {
-      this.#bytes.copyWithin(0, from, this.#end);
-    }
-    this.#offset += from;
-    this.#start = 0;
-    this.#at -= from;
-    this.#end -= from;
-    return from;
-  }
-
   #fail(fault: string): never {
     const { path } = this.#options;
-    throw new CodedError('archive-invalid', { path, offset: this.#offset + this.#at, fault });
+    throw new CodedError('archive-invalid', { path, offset: this.#window.offset, fault });
   }
 }

@@ -6,6 +6,7 @@ import { kindOf, readBlockNode, readEntryNode } from '../archive/archive-nodes.t
 import { fnv64a } from '../archive/frame-checksum.ts';
 import { readArchiveBlock } from '../archive/read-archive-block.ts';
 import { isArchive, readArchiveFile } from '../archive/read-archive-file.ts';
+import { chunkReader } from '../files/byte-window.ts';
 import { normalizeBlock } from '../normalize/normalize-block.ts';
 import { archiveBytes, type BlockForms, simulatedForms } from '../testing/binary-forms.ts';
 import { storeAsZstd } from '../testing/encode-archive.ts';
@@ -239,7 +240,7 @@ describe.skipIf(!hasRealData('binary/confirmed-block-18144001.pb'))(
         const bytes = readFileSync(path);
         expect(isArchive(bytes)).toBe(true);
         const options = { path, blockBytesMax: 1_000_000 };
-        for await (const line of readArchiveFile(chunksOf(bytes), options, chain)) {
+        for await (const line of readArchiveFile(chunkReader(chunksOf(bytes)), options, chain)) {
           const json = blocks.get(line.slot) ?? new Uint8Array();
           const expected = normalizeBlock(line.slot, json, lenient);
           expect(readArchiveBlock(line.slot, line.bytes, lenient)).toEqual(expected);

@@ -2,8 +2,8 @@
  * A bounds-checked cursor over bytes of a source. A value that does not fit into its range, or that is not in the canonical form of its
  * format, throws an error with its offset. Nothing is allocated before the length of a value was compared with the bytes that are left.
  */
-import { encodeBase58 } from '@sluice/base/base58';
 import { CodedError } from '@sluice/base/errors';
+import { base58Codec } from '../../kernels/base58-codec.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 
 /** Which bytes a cursor reads. Offsets in errors are relative to them. */
@@ -29,16 +29,21 @@ export type Integer = number | bigint;
 export class ByteCursor {
   readonly bytes: Uint8Array;
   readonly origin: BytesOrigin;
-  readonly #view: DataView;
+  #lazyView: DataView | undefined;
   at: number;
   readonly end: number;
 
   constructor(bytes: Uint8Array, origin: BytesOrigin, at = 0, end = bytes.length) {
     this.bytes = bytes;
     this.origin = origin;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.at = at;
     this.end = end;
+  }
+
+  get #view(): DataView {
+    const { buffer, byteOffset, byteLength } = this.bytes;
+    this.#lazyView ??= new DataView(buffer, byteOffset, byteLength);
+    return this.#lazyView;
   }
 
   get isAtEnd(): boolean {
@@ -77,7 +82,8 @@ export class ByteCursor {
   }
 
   u8(): number {
-    return this.#view.getUint8(this.skip(1));
+    const at = this.skip(1);
+    return this.bytes[at] ?? 0;
   }
 
   u32(): number {
@@ -158,7 +164,7 @@ export class ByteCursor {
   base58(length: number): string {
     if (length > base58BytesMax)
       this.fail(`${length} bytes for a value of at most ${base58BytesMax}`);
-    return encodeBase58(this.take(length));
+    return base58Codec().encode(this.take(length));
   }
 }
 

@@ -2,18 +2,18 @@
  * Converts the bytes of a `solana.storage.ConfirmedBlock` protobuf into the same records as the `getBlock` result of the same block. The
  * kernel reads ordinary transactions; the others take the form of `getBlock` and go through the same normalizer.
  */
+import { elementAt } from '@sluice/base/element-at';
+import type { BytePosition, TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import type { Slot } from '../../ledger/primitives.ts';
 import { BlockReader } from '../normalize/block-reader.ts';
 import {
   type BlockFields,
   completeOptions,
   type NormalizedBlock,
-  normalizeFields,
 } from '../normalize/normalize-block.ts';
 import type { NormalizeOptions } from '../normalize/normalize-options.ts';
-import { normalizeTransaction } from '../normalize/normalize-transaction.ts';
-import type { RawTransaction } from '../normalize/read-message.ts';
 import { ByteCursor, type Integer, noMark } from './byte-cursor.ts';
+import { type EntryReader, normalizeBinary } from './normalize-binary.ts';
 import {
   readBase58,
   readFields,
@@ -24,32 +24,38 @@ import {
   wire,
 } from './protobuf-fields.ts';
 import { readInstruction, readReward, readStatusMeta } from './read-status-meta.ts';
+import type { RawEntry } from './read-wire-transaction.ts';
 
 /** `slot` is the slot of the block, which its bytes do not contain. */
 export function readProtobufBlock(
   slot: Slot,
   bytes: Uint8Array,
   options: Partial<NormalizeOptions> = {},
+  kernel?: TransactionKernel,
 ): NormalizedBlock {
   const settings = completeOptions(slot, bytes, options);
   const { fields, transactions } = readBlockFields(slot, bytes);
   const reader = new BlockReader(slot, noMark);
-  return normalizeFields(reader, fields, settings, (draft) => {
-    transactions.forEach((cursor, index) => {
-      normalizeTransaction(draft, readConfirmedTransaction(cursor), index);
-    });
+  const block = { reader, fields, bytes, transactionCount: transactions.length };
+  return normalizeBinary(block, settings, kernel, {
+    take: (own, index) => own.takeConfirmed(elementAt(transactions, index), index),
+    read: (index) => {
+      const { at, end } = elementAt(transactions, index);
+      const origin = { slot, part: 'block', transaction: index };
+      return readConfirmedTransaction(new ByteCursor(bytes, origin, at, end));
+    },
   });
 }
 
 interface ProtobufBlock {
   readonly fields: BlockFields;
-  /** A cursor over each transaction. */
-  readonly transactions: readonly ByteCursor[];
+  /** The position of each transaction. */
+  readonly transactions: readonly BytePosition[];
 }
 
 function readBlockFields(slot: Slot, bytes: Uint8Array): ProtobufBlock {
   const cursor = new ByteCursor(bytes, { slot, part: 'block' });
-  const transactions: ByteCursor[] = [];
+  const transactions: BytePosition[] = [];
   const rewards: unknown[] = [];
   const fields: { -readonly [Key in keyof BlockFields]: BlockFields[Key] } = { rewards };
   readFields(cursor, (field, type) => {
@@ -60,7 +66,7 @@ function readBlockFields(slot: Slot, bytes: Uint8Array): ProtobufBlock {
     if (type !== wire.bytes) return false;
     if (field === 1) fields.previousBlockhash = readText(cursor);
     else if (field === 2) fields.blockhash = readText(cursor);
-    else if (field === 4) transactions.push(readTransactionPart(cursor, transactions.length));
+    else if (field === 4) transactions.push(readPosition(cursor));
     else if (field === 5) rewards.push(readReward(readPart(cursor)));
     else if (field === 6) fields.blockTime = toSigned(readOnlyInteger(readPart(cursor)));
     else if (field === 7) fields.blockHeight = readOnlyInteger(readPart(cursor));
@@ -72,9 +78,9 @@ function readBlockFields(slot: Slot, bytes: Uint8Array): ProtobufBlock {
   return { fields, transactions };
 }
 
-function readTransactionPart(cursor: ByteCursor, transaction: number): ByteCursor {
-  const { at, end } = readPart(cursor);
-  return new ByteCursor(cursor.bytes, { ...cursor.origin, transaction }, at, end);
+function readPosition(cursor: ByteCursor): BytePosition {
+  const at = cursor.skip(cursor.varintLength());
+  return { at, end: cursor.at };
 }
 
 /** Reads a message whose only field is an integer. */
@@ -88,20 +94,20 @@ function readOnlyInteger(cursor: ByteCursor): Integer {
   return value;
 }
 
-function readConfirmedTransaction(cursor: ByteCursor): RawTransaction {
-  let entry: Pick<RawTransaction, 'transaction' | 'version'> = {};
-  let meta: unknown = null;
+function readConfirmedTransaction(cursor: ByteCursor): EntryReader {
+  let entry: RawEntry = {};
+  let meta: ByteCursor | undefined;
   readFields(cursor, (field, type) => {
     if (type !== wire.bytes) return false;
     if (field === 1) entry = readTransaction(readPart(cursor));
-    else if (field === 2) meta = readStatusMeta(readPart(cursor));
+    else if (field === 2) meta = readPart(cursor);
     else return false;
     return true;
   });
-  return { ...entry, meta };
+  return { entry, readMeta: () => (meta === undefined ? null : readStatusMeta(meta)) };
 }
 
-function readTransaction(cursor: ByteCursor): Pick<RawTransaction, 'transaction' | 'version'> {
+function readTransaction(cursor: ByteCursor): RawEntry {
   const signatures: string[] = [];
   let isVersioned = false;
   let message: unknown;

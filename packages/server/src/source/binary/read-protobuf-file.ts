@@ -12,6 +12,7 @@ import {
   type Slot,
   toSlot,
 } from '../../ledger/primitives.ts';
+import { ByteWindow, type ReadInto } from '../files/byte-window.ts';
 import { collectedMemory, type LineMemory } from '../files/line-buffers.ts';
 import type { BlockLine } from '../files/read-block-lines.ts';
 import { ByteCursor } from './byte-cursor.ts';
@@ -32,7 +33,7 @@ export function isProtobufFile(path: string): boolean {
 
 /** Yields the blocks of a file. */
 export async function* readProtobufFile(
-  chunks: AsyncIterable<Uint8Array>,
+  read: ReadInto,
   options: ProtobufFileOptions,
 ): AsyncGenerator<BlockLine> {
   const { path } = options;
@@ -44,7 +45,8 @@ export async function* readProtobufFile(
     const reason = 'the name of a file of protobufs must be SLOT.pb or FIRST-LAST.pb';
     throw new CodedError('block-file-unreadable', { path, reason });
   }
-  const messages = single === undefined ? splitMessages(chunks, options) : joinAll(chunks, options);
+  const window = new ByteWindow(read);
+  const messages = single === undefined ? splitMessages(window, options) : readAll(window, options);
   let before: { readonly bytes: Uint8Array; readonly parent: Parent } | undefined;
   let first = parseSlot(Number(list?.['first']));
   for await (const message of messages) {
@@ -105,52 +107,47 @@ function checkFirst(first: Slot | undefined, slot: Slot, path: string): void {
   throw new CodedError('block-file-unreadable', { path, reason });
 }
 
-async function* joinAll(
-  chunks: AsyncIterable<Uint8Array>,
+/** Yields the only message of a file. */
+async function* readAll(
+  window: ByteWindow,
   { path, blockBytesMax }: ProtobufFileOptions,
 ): AsyncGenerator<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    parts.push(chunk);
-    length += chunk.length;
-    if (length > blockBytesMax) throw tooLarge(path, blockBytesMax);
-  }
-  yield Buffer.concat(parts);
+  if (await window.fill(blockBytesMax + 1)) throw tooLarge(path, blockBytesMax);
+  yield window.bytes.subarray(window.at, window.end);
 }
 
 /** Yields the messages of a list, each after its length. */
 async function* splitMessages(
-  chunks: AsyncIterable<Uint8Array>,
+  window: ByteWindow,
   { path, blockBytesMax }: ProtobufFileOptions,
 ): AsyncGenerator<Uint8Array> {
-  let rest: Uint8Array = new Uint8Array();
-  for await (const chunk of chunks) {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    for (;;) {
-      const head = readLength(rest);
-      if (head === undefined) break;
-      if (head.length > blockBytesMax) throw tooLarge(path, blockBytesMax);
-      const end = head.at + head.length;
-      if (rest.length < end) break;
-      yield rest.subarray(head.at, end);
-      rest = rest.subarray(end);
+  for (;;) {
+    await window.fill(lengthBytesMax);
+    if (window.at === window.end) return;
+    const length = readLength(window);
+    if (length !== undefined && length > blockBytesMax) throw tooLarge(path, blockBytesMax);
+    if (length === undefined || !(await window.fill(length))) {
+      throw new CodedError('block-file-unreadable', { path, reason: 'it ends inside a block' });
     }
-  }
-  if (rest.length > 0) {
-    throw new CodedError('block-file-unreadable', { path, reason: 'it ends inside a block' });
+    window.at += length;
+    yield window.bytes.subarray(window.at - length, window.at);
+    window.keepFromHere();
   }
 }
 
-/** Returns undefined if the length is incomplete. */
-function readLength(bytes: Uint8Array): { length: number; at: number } | undefined {
+/** A varint of 35 bits. */
+const lengthBytesMax = 5;
+
+/** Reads a length. Returns undefined if the stream ends in it, and infinity if it is too long. */
+function readLength(window: ByteWindow): number | undefined {
   let length = 0;
-  for (let at = 0; at < bytes.length && at < 6; at++) {
-    const byte = bytes[at] ?? 0;
-    length += (byte & 0x7f) * 2 ** (7 * at);
-    if (byte < 0x80) return { length, at: at + 1 };
+  for (let i = 0; i < lengthBytesMax; i++) {
+    if (window.at === window.end) return undefined;
+    const byte = window.bytes[window.at++] ?? 0;
+    length += (byte & 0x7f) * 2 ** (7 * i);
+    if (byte < 0x80) return length;
   }
-  return bytes.length < 6 ? undefined : { length: Number.MAX_SAFE_INTEGER, at: 6 };
+  return Number.POSITIVE_INFINITY;
 }
 
 function tooLarge(path: string, blockBytesMax: number): CodedError {

@@ -101,7 +101,7 @@ const instructionErrors = [
   'BuiltinProgramsMustConsumeComputeUnits',
 ] as const;
 
-/** Exported for the encoder of the tests. */
+/** The names of all variants, for the kernel and for the encoder of the tests. */
 export const errorVariants = { transactionErrors, instructionErrors };
 
 /**

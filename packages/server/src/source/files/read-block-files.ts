@@ -6,10 +6,13 @@ import type { BlockHash, Slot } from '../../ledger/primitives.ts';
 import { type ArchiveChain, isArchive, readArchiveFile } from '../archive/read-archive-file.ts';
 import { isProtobufFile, readProtobufFile } from '../binary/read-protobuf-file.ts';
 import { normalizeDefaults } from '../normalize/normalize-options.ts';
+import { chunkReader, fileReader, type ReadInto } from './byte-window.ts';
 import { standardInput } from './open-byte-stream.ts';
 import {
   type BlockLine,
   checkCompressed,
+  describeReadFailure,
+  openPlainFile,
   type ReadLinesOptions,
   readBlockLines,
   readFile,
@@ -42,7 +45,7 @@ export async function* readBlockFiles(
   for (const path of paths) {
     try {
       if (!isAllOrNothing) await checkCompressed(path, signal);
-      for await (const line of await openFile(path, options, chain, signal)) {
+      for await (const line of readOneFile(path, options, chain, signal)) {
         if (signal.aborted) return;
         yield line;
       }
@@ -54,17 +57,41 @@ export async function* readBlockFiles(
   }
 }
 
-async function openFile(
+async function* readOneFile(
   path: string,
   { onRead, memory }: Pick<ReadLinesOptions, 'onRead' | 'memory'>,
   chain: ArchiveChain,
   signal: AbortSignal,
-): Promise<AsyncIterable<BlockLine>> {
+): AsyncGenerator<BlockLine> {
   const binary = { path, blockBytesMax, memory };
-  const bytes = () => readFile(path, { onRead, signal });
-  if (isProtobufFile(path)) return readProtobufFile(bytes(), binary);
-  if (await isArchiveFile(path, signal)) return readArchiveFile(bytes(), binary, chain);
-  return readBlockLines(path, { onRead, memory, lineBytesMax, signal });
+  if (isProtobufFile(path)) {
+    yield* withReader(path, { onRead, signal }, (read) => readProtobufFile(read, binary));
+  } else if (await isArchiveFile(path, signal)) {
+    yield* withReader(path, { onRead, signal }, (read) => readArchiveFile(read, binary, chain));
+  } else {
+    yield* readBlockLines(path, { onRead, memory, lineBytesMax, signal });
+  }
+}
+
+/** Opens a binary file and closes it at the end. A plain file is read without copies, others through a stream. */
+async function* withReader(
+  path: string,
+  options: Pick<ReadLinesOptions, 'onRead' | 'signal'>,
+  readBlocks: (read: ReadInto) => AsyncGenerator<BlockLine>,
+): AsyncGenerator<BlockLine> {
+  const file = await openPlainFile(path).catch((error: unknown) => {
+    throw describeReadFailure(error, { path });
+  });
+  try {
+    const { onRead } = options;
+    const read =
+      file === undefined ? chunkReader(readFile(path, options)) : fileReader(file, onRead);
+    yield* readBlocks(read);
+  } catch (error) {
+    throw describeReadFailure(error, { path });
+  } finally {
+    await file?.close();
+  }
 }
 
 /** Returns whether a file is an archive, by its name or by its first bytes. A FIFO can only be read once, so its name decides. */

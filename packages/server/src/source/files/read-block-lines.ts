@@ -93,7 +93,7 @@ async function* readLines(
 }
 
 /** Opens a plain file. Returns undefined for a compressed file, and for a pipe, which cannot be inspected first. */
-async function openPlainFile(path: string): Promise<FileHandle | undefined> {
+export async function openPlainFile(path: string): Promise<FileHandle | undefined> {
   if (!(await isFile(path)) || (await isCompressedFile(path))) return undefined;
   return open(path);
 }
@@ -147,7 +147,10 @@ function describeFailure(
   return describeReadFailure(error, { path, line });
 }
 
-function describeReadFailure(error: unknown, position: { path: string; line?: number }): unknown {
+export function describeReadFailure(
+  error: unknown,
+  position: { path: string; line?: number },
+): unknown {
   const code = systemErrorCode(error);
   if (error instanceof CodedError || code === undefined) return error;
   const reason = decodeFailures[code] ?? code;

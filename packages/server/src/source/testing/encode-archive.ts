@@ -9,12 +9,14 @@ import {
   encodeWireTransaction,
   type JsonBlock,
   type JsonMeta,
+  type JsonTransaction,
 } from './encode-binary.ts';
 
 export interface ArchiveEncoding {
   /** Compresses data to a Zstandard frame; by default the frame contains it unchanged. */
   readonly compress?: (bytes: Uint8Array) => Uint8Array;
   readonly encodeMeta?: (meta: JsonMeta) => Uint8Array;
+  readonly encodeTransaction?: (entry: JsonTransaction) => Uint8Array;
   readonly checksum?: (bytes: Uint8Array) => bigint;
   /** Data is split into frames of this length. */
   readonly frameBytes?: number;
@@ -64,6 +66,17 @@ export function encodeArchive(
   const subset = writer.node([3, first, last, links]);
   writer.node([4, 0, [subset]]);
   return writer.finish();
+}
+
+/** Returns the index of an epoch: for each slot the offset of its block in 64 bits and its length in 32. */
+export function encodeSlotRanges({ ranges }: EncodedArchive, epoch: number): Uint8Array {
+  const bytes = Buffer.alloc(432_000 * 12);
+  for (const { slot, offset, length } of ranges) {
+    const at = (slot - epoch * 432_000) * 12;
+    bytes.writeBigUInt64LE(BigInt(offset), at);
+    bytes.writeUInt32LE(length, at + 8);
+  }
+  return bytes;
 }
 
 class ArchiveWriter {
@@ -124,10 +137,11 @@ class ArchiveWriter {
     return link;
   }
 
-  #transaction(slot: number, one: JsonBlock['transactions'][number], index: number): Link {
+  #transaction(slot: number, one: JsonTransaction, index: number): Link {
     const { compress = storeAsZstd, encodeMeta = encodeStatusMeta } = this.#encoding;
     const meta = one.meta === null ? new Uint8Array() : compress(encodeMeta(one.meta));
-    const data = this.#frame(encodeWireTransaction(one));
+    const { encodeTransaction = encodeWireTransaction } = this.#encoding;
+    const data = this.#frame(encodeTransaction(one));
     return this.node([0, data, this.#frame(meta), slot, index]);
   }
 

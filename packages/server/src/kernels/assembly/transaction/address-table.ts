@@ -5,6 +5,7 @@
 // 
 //   text, padded with zeros: 48 bytes · its length · the transaction that mentioned it last ·
 //   its position in the key list of that transaction · its id in the block plus one
+import { base58Encode } from '../common/base58';
 import { base58Decode } from '../common/base58-decode';
 import { at, end, moveTo, skipSpace } from '../common/json';
 
@@ -26,6 +27,9 @@ const lengthMax: u32 = 44;
 const numberMask: u32 = 0x1ffff;
 
 let slots: usize = 0;
+/** Slots by key, which only binary blocks need. */
+let keySlots: usize = 0;
+let areKeysFound: bool = false;
 /** Entries by number. */
 let entries: usize = 0;
 let keys: usize = 0;
@@ -35,22 +39,25 @@ const decoded = memory.data(64, 16);
 /** Masks for the valid bytes of the last third of a text. */
 const masks = memory.data(32, 16);
 
-export const ADDRESS_TABLE_BYTES: u32 = slotCount * 4 + (addressCountMax + 1) * 64 + addressCountMax * keyBytes;
+export const ADDRESS_TABLE_BYTES: u32 = slotCount * 8 + (addressCountMax + 1) * 64 + addressCountMax * keyBytes;
 export const ADDRESS_COUNT_MAX: u32 = addressCountMax;
 
 export function placeAddresses(base: usize): void {
   entries = (base + 63) & ~63;
   keys = entries + (addressCountMax << entryShift);
   slots = keys + addressCountMax * keyBytes;
+  keySlots = slots + slotCount * 4;
   memory.fill(masks, 0xff, 16);
   memory.fill(masks + 16, 0, 16);
 }
 
-/** Clears the table if it is nearly full. */
-export function renewAddresses(): void {
-  if (addressCount <= (addressCountMax / 4) * 3) return;
+/** Clears the table if it is nearly full. Addresses of JSON are found by text only, those of binary forms by key too. */
+export function renewAddresses(findsKeys: bool): void {
+  if (addressCount <= (addressCountMax / 4) * 3 && areKeysFound == findsKeys) return;
+  areKeysFound = findsKeys;
   addressCount = 0;
   memory.fill(slots, 0, slotCount * 4);
+  if (findsKeys) memory.fill(keySlots, 0, slotCount * 4);
 }
 
 /** Clears the record of which transaction mentioned each address. */
@@ -130,8 +137,16 @@ function addressOf(text: usize, length: u32): i32 {
 }
 
 function insert(text: usize, length: u32, slot: u32, tag: u32): i32 {
-  if (addressCount >= addressCountMax) return -1;
   if (base58Decode(text, length, decoded) != <i32>keyBytes) return -1;
+  // An address that was found by its key before has a number already.
+  const number = areKeysFound ? addressOfKey(decoded) : add(text, length, decoded);
+  if (number >= 0) store<u32>(slots + (slot << 2), (number + 1) | tag);
+  return number;
+}
+
+/** Adds an address with its text and its key. Returns its number, or -1 if the table is full. */
+function add(text: usize, length: u32, key: usize): i32 {
+  if (addressCount >= addressCountMax) return -1;
   const number = addressCount++;
   const entry = entryOf(number);
   v128.store(entry, v128.load(text));
@@ -140,10 +155,43 @@ function insert(text: usize, length: u32, slot: u32, tag: u32): i32 {
   store<u32>(entry, length, lengthOffset);
   store<u32>(entry, 0, STAMP_OFFSET);
   store<u32>(entry, 0, BLOCK_ID_OFFSET);
-  v128.store(keyOf(number), v128.load(decoded));
-  v128.store(keyOf(number), v128.load(decoded, 16), 16);
-  store<u32>(slots + (slot << 2), (number + 1) | tag);
+  v128.store(keyOf(number), v128.load(key));
+  v128.store(keyOf(number), v128.load(key, 16), 16);
   return <i32>number;
+}
+
+/** The text of a new key. */
+const encoded = memory.data(80, 16);
+
+/** Returns the number of the address with these 32 bytes, or -1 if the table is full. */
+export function addressOfKey(key: usize): i32 {
+  const a = v128.load(key);
+  const b = v128.load(key, 16);
+  const hash = hashOf(a, b, i64x2.splat(0));
+  const tag = <u32>(hash >> 32) & ~numberMask;
+  let slot = <u32>hash & (slotCount - 1);
+  for (let step: u32 = 0; step < stepCountMax; step++) {
+    const found = load<u32>(keySlots + (slot << 2));
+    if (found == 0) {
+      const length = <u32>(base58Encode(key, keyBytes, encoded) - encoded);
+      const number = add(encoded, length, key);
+      if (number >= 0) store<u32>(keySlots + (slot << 2), (number + 1) | tag);
+      return number;
+    }
+    if ((found & ~numberMask) == tag) {
+      const number = (found & numberMask) - 1;
+      const known = keyOf(number);
+      const isEqual = v128.and(i8x16.eq(a, v128.load(known)), i8x16.eq(b, v128.load(known, 16)));
+      if (i8x16.all_true(isEqual)) return <i32>number;
+    }
+    slot = (slot + 1) & (slotCount - 1);
+  }
+  return -1;
+}
+
+/** Returns the number of the address with this text, or -1 if it is not an address or the table is full. */
+export function addressOfText(text: usize, length: u32): i32 {
+  return length < lengthMin || length > lengthMax ? -1 : addressOf(text, length);
 }
 
 export function addressText(number: u32): usize {

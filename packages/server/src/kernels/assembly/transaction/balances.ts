@@ -53,6 +53,50 @@ export function beginBalances(): void {
   postTokenCount = 0;
 }
 
+/** Starts lists of a binary form, in which a missing list is empty. */
+export function beginBinaryBalances(): void {
+  beginBalances();
+  preCount = 0;
+  postCount = 0;
+}
+
+export function addAmount(isPost: bool, amount: u64): bool {
+  const count = isPost ? postCount++ : preCount++;
+  if (<u32>count >= balanceCountMax) return false;
+  store<u64>((isPost ? post : pre) + (<usize>count << 3), amount);
+  return true;
+}
+
+/** Adds one side of a token balance. An owner or program of -1 is unknown. Returns false if the account has one already. */
+export function addSide(isPost: bool, account: u32, mint: i32, owner: i32, program: i32, decimals: u32, amount: u64): bool {
+  const count = isPost ? postTokenCount++ : preTokenCount++;
+  if (count >= tokenCountMax) return false;
+  const sides = isPost ? postSides : preSides;
+  const side = sides + count * sideBytes;
+  store<u32>(side, account);
+  store<u32>(side, <u32>(mint + 1), mintOffset);
+  store<u32>(side, <u32>(owner + 1), ownerOffset);
+  store<u32>(side, <u32>(program + 1), programOffset);
+  store<u32>(side, decimals, decimalsOffset);
+  store<u64>(side, amount, amountOffset);
+  return sortLastSide(sides, side);
+}
+
+const movedSide = memory.data(32, 16);
+
+/** Moves the last side of a list to its place in the order of the keys. Returns false if its account is there already. */
+function sortLastSide(first: usize, last: usize): bool {
+  const account = load<u32>(last);
+  let place = last;
+  while (place > first && load<u32>(place - sideBytes) > account) place -= sideBytes;
+  if (place > first && load<u32>(place - sideBytes) == account) return false;
+  if (place == last) return true;
+  memory.copy(movedSide, last, sideBytes);
+  memory.copy(place + sideBytes, place, last - place);
+  memory.copy(place, movedSide, sideBytes);
+  return true;
+}
+
 export function readPreBalances(): bool {
   preCount = readAmounts(pre);
   return preCount >= 0;
@@ -87,19 +131,15 @@ export function readPostTokens(): bool {
   return count >= 0;
 }
 
-/** Reads one list. Nodes list balances in the order of the keys. */
+/** Reads one list. */
 function readSides(out: usize): i32 {
   if (takeNull()) return 0;
   if (!take(0x5b)) return -1;
   if (take(0x5d)) return 0;
   let count: u32 = 0;
-  let before: i32 = -1;
   do {
     const side = out + count * sideBytes;
-    if (count++ == tokenCountMax || !readSide(side)) return -1;
-    const index = load<i32>(side);
-    if (index <= before) return -1;
-    before = index;
+    if (count++ == tokenCountMax || !readSide(side) || !sortLastSide(out, side)) return -1;
   } while (take(0x2c));
   return take(0x5d) ? <i32>count : -1;
 }

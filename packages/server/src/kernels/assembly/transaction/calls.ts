@@ -9,8 +9,10 @@ import {
   INS_ACCOUNT_COUNT, INS_ACCOUNTS, INS_DATA, INS_DATA_LENGTH, INS_DEPTH, INS_ERROR, INS_FLAGS,
   INS_FLAGS_DROPPED_LOGS, INS_ODD, INS_PROGRAM, INS_UNITS, INS_UNITS_NULL, OUTCOME_COMMITTED, OUTCOME_FAILED,
 } from '../../layout/columns';
-import { keepBytes, push, pushLong, reserveBytes } from './rows';
+import { keepBytes, push, pushBytes, pushLong, reserveBytes } from './rows';
 
+/** The longest data that a call of the ledger may have. */
+const rawBytesMax: u32 = 10240;
 const callCountMax: u32 = 4096;
 const groupCountMax: u32 = 256;
 /** The maximum number of accounts of all calls of a transaction. */
@@ -42,6 +44,8 @@ let starts: usize = 0;
 let readCallCount: u32 = 0;
 let readAccountCount: u32 = 0;
 let topFirst: u32 = 0;
+/** Whether the data of calls is bytes instead of base58. */
+let isRaw: bool = false;
 let groupCount: u32 = 0;
 export let topCount: i32 = -1;
 export let callCount: u32 = 0;
@@ -56,7 +60,8 @@ export function placeCalls(base: usize): void {
   accounts = groups + groupCountMax * 12;
 }
 
-export function beginCalls(): void {
+export function beginCalls(areRaw: bool): void {
+  isRaw = areRaw;
   readCallCount = 0;
   readAccountCount = 0;
   groupCount = 0;
@@ -69,6 +74,47 @@ export function readTopCalls(): bool {
   if (!readCallList()) return false;
   topCount = <i32>(readCallCount - topFirst);
   return true;
+}
+
+export function beginTopCalls(): void {
+  topFirst = readCallCount;
+}
+
+/** Returns the index of the first top-level call's program. */
+export function topProgram(): u32 {
+  return load<u32>(calls + topFirst * callBytes);
+}
+
+export function endTopCalls(): void {
+  topCount = <i32>(readCallCount - topFirst);
+}
+
+/** Adds a call of a binary form. Its accounts are single bytes, and its height is 0 if it is unknown. */
+export function addCall(program: u32, accountIndexes: usize, accountCount: u32, data: usize, dataLength: u32, height: u32): bool {
+  if (readCallCount == callCountMax || accountCount > accountCountMax - readAccountCount || dataLength > rawBytesMax) return false;
+  const call = calls + readCallCount++ * callBytes;
+  store<u32>(call, program);
+  store<u32>(call, readAccountCount, accountsStartOffset);
+  store<u32>(call, accountCount, accountCountOffset);
+  store<u32>(call, <u32>data, dataStartOffset);
+  store<u32>(call, dataLength, dataLengthOffset);
+  store<u32>(call, height, heightOffset);
+  clearOutcome(call);
+  for (let i: u32 = 0; i < accountCount; i++) store<u16>(accounts + (readAccountCount++ << 1), load<u8>(accountIndexes + i));
+  return true;
+}
+
+/** Starts a group of inner calls. Returns false if there is no space for it. */
+export function beginGroup(): bool {
+  if (groupCount == groupCountMax) return false;
+  store<u32>(groups + groupCount * 12, readCallCount, 4);
+  return true;
+}
+
+export function endGroup(top: u32): void {
+  const group = groups + groupCount++ * 12;
+  store<u32>(group, top);
+  store<u32>(group, readCallCount - load<u32>(group, 4), 8);
 }
 
 /** Reads the `innerInstructions` of a transaction's meta, or null. */
@@ -117,12 +163,16 @@ function readCallList(): bool {
   return take(0x5d);
 }
 
-function readCall(call: usize): bool {
-  store<u32>(call, 0, heightOffset);
+function clearOutcome(call: usize): void {
   store<u32>(call, 0, hasUnitsOffset);
   store<u64>(call, 0, unitsOffset);
   store<u32>(call, 0, errorOffset);
   store<u32>(call, 0, droppedOffset);
+}
+
+function readCall(call: usize): bool {
+  store<u32>(call, 0, heightOffset);
+  clearOutcome(call);
   if (!take(0x7b)) return false;
   let seen: u32 = 0;
   let before = CALL - 1;
@@ -282,6 +332,11 @@ function pushAccounts(first: u32, count: u32): bool {
 }
 
 function pushData(text: usize, length: u32): bool {
+  if (isRaw) {
+    pushBytes(INS_DATA, text, length);
+    push(INS_DATA_LENGTH, length);
+    return true;
+  }
   const cursor = reserveBytes(INS_DATA, length + BASE58_OUTPUT_SLACK);
   if (cursor == 0) return false;
   const byteCount = base58Decode(text, length, cursor);

@@ -37,17 +37,27 @@ export function beginLog(): void {
   logCount = 0;
 }
 
+export function beginLines(): void {
+  lineCount = 0;
+}
+
+/** Adds a line, in the form of output JSON. */
+export function addLine(text: usize, length: u32, isEscaped: bool): bool {
+  if (<u32>lineCount == lineCountMax) return false;
+  const line = lines + <u32>lineCount * lineBytes;
+  lineCount++;
+  store<u32>(line, <u32>text);
+  store<u32>(line, length, 4);
+  store<u32>(line, isEscaped ? 1 : 0, 8);
+  return true;
+}
+
 export function readLines(): bool {
   if (!take(0x5b)) return false;
   lineCount = 0;
   if (take(0x5d)) return true;
   do {
-    if (<u32>lineCount == lineCountMax || !readEscapedText()) return false;
-    const line = lines + <u32>lineCount * lineBytes;
-    store<u32>(line, <u32>textStart);
-    store<u32>(line, textLength, 4);
-    store<u32>(line, hasEscape ? 1 : 0, 8);
-    lineCount++;
+    if (!readEscapedText() || !addLine(textStart, textLength, hasEscape)) return false;
   } while (take(0x2c));
   return take(0x5d);
 }

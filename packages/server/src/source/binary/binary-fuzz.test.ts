@@ -1,0 +1,204 @@
+/**
+ * Damaged binary blocks are refused with a code and an offset, or accepted, and the kernel and the readers in TypeScript always agree.
+ * The corpus has a line for every kind of input, and for every input that once revealed a fault.
+ */
+import { readFileSync } from 'node:fs';
+import { CodedError } from '@sluice/base/errors';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { buildDraft, prepareBlock, prepareDraft } from '../../ingest/prepare/prepared-block.ts';
+import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
+import { ZstdDecoder } from '../../kernels/zstd-decoder.ts';
+import { toSlot } from '../../ledger/primitives.ts';
+import type { NormalizeOptions } from '../normalize/normalize-options.ts';
+import { blockReaders, kernelTexts } from '../read-block.ts';
+import type { BlockFormat } from '../source.ts';
+import { archiveBytes } from '../testing/binary-forms.ts';
+import { wholeBlock } from '../testing/damaged-block.ts';
+import { storeAsZstd } from '../testing/encode-archive.ts';
+import {
+  encodeStatusMeta,
+  encodeWireTransaction,
+  parseJsonBlock,
+} from '../testing/encode-binary.ts';
+import { toBytes } from '../testing/raw-block.ts';
+
+interface Sample {
+  readonly name: string;
+  readonly format: BlockFormat | 'zstd';
+  readonly bytes: Uint8Array;
+}
+
+const slot = toSlot(1000);
+const lenient: Partial<NormalizeOptions> = {
+  metaOptional: true,
+  allowMissing: ['logs', 'rewards'],
+};
+const kernel = new TransactionKernel(kernelTexts);
+const zstd = new ZstdDecoder();
+const unpackedBytesMax = 1_000_000;
+const refused = 'refused:';
+
+const corpus = readFileSync(new URL('../testing/binary-corpus.txt', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line !== '')
+  .map((line): Sample => {
+    const [name, format, text] = line.split(' ') as [string, Sample['format'], string];
+    return { name, format, bytes: new Uint8Array(Buffer.from(text, 'base64')) };
+  });
+const blocks = corpus.filter(({ format }) => format !== 'zstd');
+const frames = corpus.filter(({ format }) => format === 'zstd');
+
+/** Returns the stored block, or the error as text. Any other exception is a bug. */
+function prepare(format: BlockFormat, bytes: Uint8Array, by?: TransactionKernel): string {
+  try {
+    const normalized = blockReaders[format](slot, bytes, lenient, by);
+    const { header, bytes: whole } = prepareBlock(normalized);
+    const built = buildDraft(prepareDraft(normalized).bytes, header);
+    expect(Buffer.compare(built, whole)).toBe(0);
+    return Buffer.from(whole).toString('base64');
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    expect(error.detail['slot']).toBe(slot);
+    if (error.code === 'block-bytes-invalid') {
+      expect(error.detail['offset']).toBeGreaterThanOrEqual(0);
+    }
+    return `${refused} ${error.message}`;
+  }
+}
+
+/** Checks that the kernel gives the same result. Returns whether the block was accepted. */
+function expectSame({ format }: Sample, bytes: Uint8Array): boolean {
+  if (format === 'zstd') return false;
+  const plain = prepare(format, bytes);
+  expect(prepare(format, bytes, kernel)).toBe(plain);
+  return !plain.startsWith(refused);
+}
+
+test('default: every block of the corpus is read, by the kernel too', () => {
+  expect(blocks.length).toBeGreaterThanOrEqual(4);
+  for (const sample of blocks) {
+    expectSame(sample, sample.bytes);
+    if (!sample.name.startsWith('refused')) {
+      expect(prepare(sample.format as BlockFormat, sample.bytes)).not.toContain(refused);
+    }
+  }
+});
+
+const place = fc.nat();
+const edit = fc.oneof(
+  fc.record({ kind: fc.constant('set' as const), place, byte: fc.nat(255) }),
+  fc.record({ kind: fc.constant('flip' as const), place, byte: fc.nat(7) }),
+  fc.record({ kind: fc.constant('cut' as const), place, byte: fc.nat(40) }),
+  fc.record({ kind: fc.constant('repeat' as const), place, byte: fc.nat(40) }),
+  fc.record({ kind: fc.constant('long' as const), place, byte: fc.nat(10) }),
+  fc.record({ kind: fc.constant('end' as const), place, byte: fc.nat(0) }),
+);
+type Edit = { kind: string; place: number; byte: number };
+
+/** Returns the bytes with a change: a byte, a bit, a part removed or doubled, a huge or overlong varint, or an early end. */
+function apply(bytes: Uint8Array, { kind, place: at, byte }: Edit): Uint8Array {
+  const start = at % bytes.length;
+  const [head, tail] = [bytes.subarray(0, start), bytes.subarray(start)];
+  const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
+  const first = tail[0] ?? 0;
+  switch (kind) {
+    case 'set':
+      return join(head, Uint8Array.of(byte), tail.subarray(1));
+    case 'flip':
+      return join(head, Uint8Array.of(first ^ (1 << byte)), tail.subarray(1));
+    case 'cut':
+      return join(head, tail.subarray(byte));
+    case 'repeat':
+      return join(head, tail.subarray(0, byte), tail);
+    case 'long':
+      return join(head, new Uint8Array(byte).fill(0xff), Uint8Array.of(1), tail.subarray(1));
+    default:
+      return join(head);
+  }
+}
+
+test('property: damaged blocks give the same result with and without the kernel, or the same error', () => {
+  let acceptedCount = 0;
+  let refusedCount = 0;
+  const edits = fc.array(edit, { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(fc.nat(blocks.length - 1), edits, (index, list) => {
+      const sample = blocks[index] as Sample;
+      const damaged = list.reduce(apply, sample.bytes);
+      if (damaged.length === 0) return;
+      if (expectSame(sample, damaged)) acceptedCount++;
+      else refusedCount++;
+    }),
+    { numRuns: Number(process.env['FUZZ_RUNS'] ?? 1_500) },
+  );
+  expect(acceptedCount).toBeGreaterThan(50);
+  expect(refusedCount).toBeGreaterThan(50);
+});
+
+test('property: damaged transactions and metadata of an archive give the same result, with valid hashes', () => {
+  const block = parseJsonBlock(toBytes(wholeBlock()));
+  const sample: Sample = { name: 'hashed', format: 'archive', bytes: new Uint8Array() };
+  let acceptedCount = 0;
+  const part = fc.constantFrom('transaction', 'metadata', 'frame');
+  fc.assert(
+    fc.property(part, fc.array(edit, { minLength: 1, maxLength: 2 }), (name, list) => {
+      const damageIf = (own: string, bytes: Uint8Array) =>
+        own === name && bytes.length > 0 ? list.reduce(apply, bytes) : bytes;
+      const bytes = archiveBytes(slot, block, {
+        encodeTransaction: (entry) => damageIf('transaction', encodeWireTransaction(entry)),
+        encodeMeta: (meta) => damageIf('metadata', encodeStatusMeta(meta)),
+        compress: (data) => damageIf('frame', storeAsZstd(data)),
+      });
+      if (expectSame(sample, bytes)) acceptedCount++;
+    }),
+    { numRuns: Number(process.env['FUZZ_RUNS'] ?? 500) },
+  );
+  expect(acceptedCount).toBeGreaterThan(10);
+});
+
+test('property: a block that ends too early is never accepted as a whole one', () => {
+  for (const { format, bytes } of blocks) {
+    const whole = prepare(format as BlockFormat, bytes);
+    for (let end = 0; end < bytes.length; end += 13) {
+      expect(prepare(format as BlockFormat, bytes.subarray(0, end), kernel)).not.toBe(whole);
+    }
+  }
+});
+
+test('property: damaged Zstandard frames are refused or decoded within their limit', () => {
+  expect(frames.length).toBeGreaterThanOrEqual(3);
+  for (const { bytes } of frames) expect(zstd.decode(bytes, unpackedBytesMax).kind).toBe('decoded');
+  fc.assert(
+    fc.property(
+      fc.nat(frames.length - 1),
+      fc.array(edit, { minLength: 1, maxLength: 3 }),
+      (index, list) => {
+        const damaged = list.reduce(apply, (frames[index] as Sample).bytes);
+        if (damaged.length === 0) return;
+        const result = zstd.decode(damaged, unpackedBytesMax);
+        if (result.kind === 'decoded')
+          expect(result.bytes.length).toBeLessThanOrEqual(unpackedBytesMax);
+        else expect(result.offset).toBeLessThanOrEqual(damaged.length + 16);
+      },
+    ),
+    { numRuns: Number(process.env['FUZZ_RUNS'] ?? 1_500) },
+  );
+});
+
+test('limit: a small frame that would become huge is refused without the memory for it', () => {
+  // A frame of blocks that each repeat one byte 131,072 times.
+  const block = [0x02, 0x00, 0x10, 0x61];
+  const bomb = Uint8Array.from([
+    0x28,
+    0xb5,
+    0x2f,
+    0xfd,
+    0x00,
+    0x58,
+    ...Array(2_000).fill(block).flat(),
+  ]);
+  expect(zstd.decode(bomb, unpackedBytesMax)).toMatchObject({
+    fault: expect.stringContaining('larger'),
+  });
+});
