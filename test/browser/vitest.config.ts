@@ -1,11 +1,7 @@
 /** The web application in a real browser, against the real service. It needs Chromium: `apt-get install chromium`. */
 import { defineConfig } from 'vitest/config';
 
-/** `npm run screenshots` sets this to the folder to write to. */
-const isForScreenshots = process.env['SCREENSHOTS'] !== undefined;
-
 const frames = 'test/browser/frames.test.ts';
-const screenshots = 'test/browser/screenshots.test.ts';
 
 /** Projects run one after the other. */
 const project = (
@@ -30,15 +26,10 @@ const project = (
 export default defineConfig({
   test: {
     globalSetup: './test/build-once.ts',
-    projects: isForScreenshots
-      ? [project('screenshots', 0, { include: [screenshots] })]
-      : [
-          project('pages', 0, {
-            include: ['test/browser/*.test.ts'],
-            exclude: [frames, screenshots],
-          }),
-          // It measures, so nothing else runs meanwhile.
-          project('frames', 1, { include: [frames] }),
-        ],
+    projects: [
+      project('pages', 0, { include: ['test/browser/*.test.ts'], exclude: [frames] }),
+      // It measures, so nothing else runs meanwhile.
+      project('frames', 1, { include: [frames] }),
+    ],
   },
 });

@@ -58,7 +58,7 @@ const entryPoints = [
   /^bench\/run\.ts$/,
   /^examples\/[^/]+\.ts$/,
   /^(test\/(bench|browser|client|cluster|node|service|simulator|tidy)\/)?vitest\.config\.ts$/,
-  /^test\/(build-once|cluster\/install-servers)\.ts$/,
+  /^test\/(build-once|browser\/take-screenshots|cluster\/install-servers)\.ts$/,
   /\.test\.ts$/,
 ];
 

@@ -1,6 +1,7 @@
 import type { KV, KvEntry } from '@nats-io/kv';
 import { systemClock } from '@sluice/base/clock';
 import { expect, test } from 'vitest';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { KvLease } from './kv-lease.ts';
 
 /** A key of a server that never removes it by itself. */
@@ -50,14 +51,11 @@ class StuckKey {
 }
 
 const leaseMs = 400;
-const acquire = (key: StuckKey, holder: string, signal = new AbortController().signal) => {
-  const { kv, changeLeader } = key;
-  return KvLease.acquire(
-    { key: 'ledger', holder, leaseMs },
-    { kv, clock: systemClock, changeLeader },
-    signal,
-  );
-};
+const acquire = (
+  { kv, changeLeader }: StuckKey,
+  holder: string,
+  { clock = systemClock, signal = new AbortController().signal } = {},
+) => KvLease.acquire({ key: 'ledger', holder, leaseMs }, { kv, clock, changeLeader }, signal);
 
 test('default: a released lease is taken by the next process, without a write that is refused', async () => {
   const key = new StuckKey();
@@ -78,10 +76,11 @@ test('behavior: a key that its dead holder does not renew is taken over, althoug
 
 test('behavior: a process that waits for the lease writes nothing, and does not take a key that is renewed', async () => {
   const key = new StuckKey();
-  const first = await acquire(key, 'first');
+  const clock = new ManualClock();
+  const first = await acquire(key, 'first', { clock });
   const stop = new AbortController();
-  const second = acquire(key, 'second', stop.signal);
-  await systemClock.sleep(4 * leaseMs);
+  const second = acquire(key, 'second', { clock, signal: stop.signal });
+  await clock.advance(4 * leaseMs);
   expect([first?.signal.aborted, key.holder, key.refused]).toEqual([false, 'first', []]);
   stop.abort();
   expect(await second).toBeUndefined();

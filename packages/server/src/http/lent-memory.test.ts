@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { systemClock } from '@sluice/base/clock';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -62,18 +62,18 @@ const body = JSON.stringify({
   fields: { reward: { pubKey: true, lamports: true, postBalance: true } },
 });
 
-/** Reads nothing until the service can send no more, then reads slowly. */
-function readSlowly(encoding: 'gzip' | 'identity'): Promise<Buffer> {
+/** Reads nothing until the service cannot send more to some reader, then reads slowly. */
+function readSlowly(encoding: 'gzip' | 'identity', blocked: Promise<void>): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'accept-encoding': encoding };
     const path = '/datasets/ledger-test/stream';
     const target = { host: '127.0.0.1', port: fixture.port, path, agent: false };
     const outgoing = request({ ...target, method: 'POST', headers }, async (incoming) => {
       const chunks: Buffer[] = [];
-      await untilStill(() => fixture.metrics.text());
+      await blocked;
       for await (const chunk of incoming) {
         chunks.push(chunk as Buffer);
-        if (chunks.length % 16 === 0) await sleep(1);
+        if (chunks.length % 16 === 0) await nextTurn();
       }
       resolve(Buffer.concat(chunks));
     });
@@ -82,8 +82,9 @@ function readSlowly(encoding: 'gzip' | 'identity'): Promise<Buffer> {
   });
 }
 
-async function untilStill(read: () => Promise<string>): Promise<void> {
-  for (let before = ''; before !== (await read()); await sleep(100)) before = await read();
+/** Resolves when bytes wait for a reader, because its socket takes no more. */
+async function untilBlocked(): Promise<void> {
+  while (/^sluice_http_unsent_bytes 0$/m.test(await fixture.metrics.text())) await nextTurn();
 }
 
 /** Reports the first difference instead of megabytes. */
@@ -99,14 +100,17 @@ function expectSame(text: string): void {
 }
 
 test('behavior: F-52 slow clients get the same bytes as a fast one, while other clients use the threads', async () => {
-  const slow = [readSlowly('identity'), readSlowly('identity')];
+  const blocked = untilBlocked();
+  const slow = [readSlowly('identity', blocked), readSlowly('identity', blocked)];
   const fast = await fixture.query(JSON.parse(body) as Record<string, unknown>);
   expectSame(fast.body.toString());
   for (const bytes of await Promise.all(slow)) expectSame(bytes.toString());
 });
 
 test('behavior: F-52 slow clients of compressed responses get the same bytes', async () => {
-  const slow = [readSlowly('gzip'), readSlowly('gzip'), readSlowly('identity')];
+  const blocked = untilBlocked();
+  const encodings = ['gzip', 'gzip', 'identity'] as const;
+  const slow = encodings.map((encoding) => readSlowly(encoding, blocked));
   const [first, second, plain] = (await Promise.all(slow)) as [Buffer, Buffer, Buffer];
   for (const bytes of [first, second]) expectSame(gunzipSync(bytes).toString());
   expectSame(plain.toString());
