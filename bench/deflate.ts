@@ -6,8 +6,8 @@ import { Engine } from '@sluice/server/dist/engine/engine.js';
 import { DeflateEncoder } from '@sluice/server/dist/kernels/deflate-encoder.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
 import { type Benchmark, type Quantiles, quantilesOf, UsageFailure } from './benchmark.ts';
-import { corpusBlocks } from './engine/corpus-blocks.ts';
-import { parseBody } from './engine/parse-body.ts';
+import { corpusBlocks } from './corpus-blocks.ts';
+import { parseBody } from './parse-body.ts';
 import { readArgs, readCount } from './read-args.ts';
 
 const cacheBytesMax = 1 << 28;

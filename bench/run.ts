@@ -2,7 +2,6 @@
 import { type Benchmark, UsageFailure } from './benchmark.ts';
 import { clientBenchmark } from './client/client-benchmark.ts';
 import { deflateBenchmark } from './deflate.ts';
-import { engineBenchmark } from './engine/engine-benchmark.ts';
 import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
 import { lookupBenchmark } from './lookup/lookup-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
@@ -13,7 +12,6 @@ const benchmarks: readonly Benchmark[] = [
   normalizeBenchmark,
   simulatorBenchmark,
   deflateBenchmark,
-  engineBenchmark,
   firstScanBenchmark,
   serviceBenchmark,
   lookupBenchmark,
@@ -33,7 +31,7 @@ const help = [
   '',
   '  --list       prints the names',
   '',
-  'Example: npm run bench -- engine --blocks 100',
+  'Example: npm run bench -- first-scan --blocks 100',
   '',
 ].join('\n');
 

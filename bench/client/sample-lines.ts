@@ -2,8 +2,8 @@ import { fieldNames, KINDS } from '@sluice/protocol/field-table';
 import { answerSegments } from '@sluice/server/dist/engine/answer-segments.js';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
-import { corpusBlocks } from '../engine/corpus-blocks.ts';
-import { parseBody } from '../engine/parse-body.ts';
+import { corpusBlocks } from '../corpus-blocks.ts';
+import { parseBody } from '../parse-body.ts';
 
 /** The decoded columns of the sample. */
 const cacheBytesMax = 2 ** 28;

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Benchmark } from '../benchmark.ts';
-import { duckdbVersion } from '../engine/duckdb.ts';
+import { duckdbVersion } from '../duckdb/duckdb.ts';
 import { alignTable } from '../report-text.ts';
 import { ServiceProcess } from '../service/processes.ts';
 import { checkAnswer } from './check-answer.ts';

@@ -6,12 +6,11 @@ import { join } from 'node:path';
 import { readBlockLines } from '@sluice/server/dist/source/files/read-block-lines.js';
 import { normalizeBlock } from '@sluice/server/dist/source/normalize/normalize-block.js';
 import { quantilesOf } from '../benchmark.ts';
-import { type Corpus, folderBytes, parquetFolder } from '../engine/corpus.ts';
-import { readScript } from '../engine/duckdb.ts';
-import { DuckdbLoader, pieceBlockCount } from '../engine/duckdb-loader.ts';
-import { ChecksumMismatch } from '../engine/measure-queries.ts';
-import { Subject, type Task } from '../engine/subject.ts';
-import { TABLE_NAMES } from '../engine/write-rows.ts';
+import { readScript } from '../duckdb/duckdb.ts';
+import { DuckdbLoader, pieceBlockCount } from '../duckdb/duckdb-loader.ts';
+import { createTables } from '../duckdb/tables.ts';
+import { type Corpus, folderBytes, parquetFolder } from '../subject/corpus.ts';
+import { Subject, type Task } from '../subject/subject.ts';
 import type { CheckedAnswer } from './check-answer.ts';
 import { dropFileCache, loadFileCache } from './file-cache.ts';
 import type { ScanQuery } from './make-queries.ts';
@@ -31,6 +30,8 @@ const rangedBytesMin = 100e6;
 const rangeBlockCount = 100;
 const threadCount = 2;
 
+class ChecksumMismatch extends Error {}
+
 export class Rival {
   readonly #corpus: Corpus;
 
@@ -41,7 +42,7 @@ export class Rival {
   /** The files are kept in the system's temporary folder, because creating them takes longer than measuring. */
   static async prepare({ raw, progress }: Setup): Promise<Rival> {
     const hash = createHash('sha256').update(await describeFiles(raw));
-    for (const script of ['tables.sql', 'parquet.sql']) hash.update(await readScript(script));
+    hash.update(createTables()).update(await readScript('parquet.sql'));
     for (const text of raw.sampleTexts) hash.update(text);
     const name = `first-scan-${hash.digest('hex').slice(0, 12)}`;
     const folder = join(tmpdir(), 'sluice-bench', name);
@@ -58,7 +59,7 @@ export class Rival {
   }
 
   async parquetBytes(): Promise<number> {
-    return (await folderBytes(parquetFolder(this.#corpus))).bytes;
+    return await folderBytes(parquetFolder(this.#corpus));
   }
 
   /** Measures a query, and checks that the answer equals the service's. */
@@ -111,7 +112,6 @@ export class Rival {
     const options = {
       corpus,
       side: 'duckdb',
-      mode: 'cold',
       threadCount,
       cacheBytesMax: 0,
     } as const;
@@ -130,21 +130,14 @@ async function makeFiles(
   progress: (text: string) => void,
 ): Promise<Corpus> {
   const loader = await DuckdbLoader.open(folder, parquetFolder({ folder }));
-  const counts = Object.fromEntries(TABLE_NAMES.map((table) => [table, 0])) as Record<
-    (typeof TABLE_NAMES)[number],
-    number
-  >;
+  let blockCount = 0;
   for (const path of raw.paths) {
     for await (const { slot, bytes } of readBlockLines(path, { lineBytesMax })) {
-      const { block } = normalizeBlock(slot, bytes);
-      await loader.append(block);
-      for (const table of TABLE_NAMES)
-        counts[table] += table === 'blocks' ? 1 : block[table].length;
-      if (counts.blocks % pieceBlockCount === 0)
-        progress(`Parquet: ${counts.blocks} of ${raw.blockCount} blocks`);
+      await loader.append(normalizeBlock(slot, bytes).block);
+      if (++blockCount % pieceBlockCount === 0)
+        progress(`Parquet: ${blockCount} of ${raw.blockCount} blocks`);
     }
   }
   await loader.finish();
-  const { firstSlot, lastSlot, blockCount } = raw;
-  return { folder, seed: 0, blockCount, counts, firstSlot, lastSlot };
+  return { folder, lastSlot: raw.lastSlot };
 }

@@ -8,7 +8,7 @@ import { Engine } from '@sluice/server/dist/engine/engine.js';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
 import { discriminator } from '@sluice/server/dist/ledger/discriminator.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
-import { parseBody } from '../engine/parse-body.ts';
+import { parseBody } from '../parse-body.ts';
 import { simulatedRecords } from '../simulated-records.ts';
 import type { SimulatorOptions } from './processes.ts';
 

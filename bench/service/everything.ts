@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { ENGINE_LIMITS } from '@sluice/server/dist/engine/threads/engine-limits.js';
 import { quantilesOf } from '../benchmark.ts';
-import type { Corpus } from '../engine/corpus.ts';
-import { Subject } from '../engine/subject.ts';
+import { Subject } from '../subject/subject.ts';
 import { askStream, datasetName, ServiceProcess } from './processes.ts';
 import { describeMemory, goalReached } from './report.ts';
 import { type Scenario, type ScenarioContext, ScenarioFailure } from './scenario.ts';
@@ -45,9 +44,8 @@ export const everythingScenario: Scenario = {
     });
     const service = await ServiceProcess.start(data);
     const engine = await Subject.start({
-      corpus: { folder: join(data, datasetName) } as Corpus,
+      corpus: { folder: join(data, datasetName), lastSlot: firstSlot + blockCount },
       side: 'sluice',
-      mode: 'warm',
       ...ENGINE_LIMITS,
     });
     try {

@@ -7,7 +7,7 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
-import { corpusBlocks } from '../engine/corpus-blocks.ts';
+import { corpusBlocks } from '../corpus-blocks.ts';
 import { CommandProcess } from './command-process.ts';
 import { datasetName } from './processes.ts';
 

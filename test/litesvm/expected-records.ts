@@ -11,6 +11,7 @@ import type {
   TokenBalance,
   Transaction,
 } from '../../packages/server/src/ledger/block.ts';
+import { neutralRecord } from '../../packages/server/src/ledger/testing/stored-fields.ts';
 import {
   joinSides,
   NO_SIDE,
@@ -44,14 +45,15 @@ export interface ExpectedRecords {
 export function expectRecords(
   executed: ExecutedTransaction,
   trace: Trace,
-  place: { readonly transactionIndex: number; readonly markLine: number | null },
+  position: { readonly transactionIndex: number; readonly markLine: number | null },
 ): ExpectedRecords {
   const seen = (line: number | null): line is number =>
-    line !== null && (place.markLine === null || line < place.markLine);
-  const { transactionIndex } = place;
+    line !== null && (position.markLine === null || line < position.markLine);
+  const { transactionIndex } = position;
   return {
-    transaction: expectTransaction(executed, place),
+    transaction: expectTransaction(executed, position),
     instructions: trace.calls.map((traced) => ({
+      ...neutralRecord('instruction'),
       transactionIndex,
       ...expectInstruction(traced, seen),
       isCommitted: executed.plan.err === undefined,
@@ -59,6 +61,7 @@ export function expectRecords(
     logs: trace.lines
       .filter(({ line }) => seen(line))
       .map(({ line, address, program, kind, message }) => ({
+        ...neutralRecord('log'),
         transactionIndex,
         logIndex: line,
         instructionAddress: address,
@@ -66,8 +69,13 @@ export function expectRecords(
         kind,
         message,
       })),
-    balances: expectBalances(executed).map((balance) => ({ transactionIndex, ...balance })),
+    balances: expectBalances(executed).map((balance) => ({
+      ...neutralRecord('balance'),
+      transactionIndex,
+      ...balance,
+    })),
     tokenBalances: expectTokenBalances(executed).map((balance) => ({
+      ...neutralRecord('tokenBalance'),
       transactionIndex,
       ...balance,
     })),
@@ -76,11 +84,12 @@ export function expectRecords(
 
 function expectTransaction(
   { plan, message, loaded, signatures, fee, meta }: ExecutedTransaction,
-  place: { readonly transactionIndex: number; readonly markLine: number | null },
+  position: { readonly transactionIndex: number; readonly markLine: number | null },
 ): Plain<Transaction> {
   const lookups = ('addressTableLookups' in message && message.addressTableLookups) || [];
   return {
-    transactionIndex: place.transactionIndex,
+    ...neutralRecord('transaction'),
+    transactionIndex: position.transactionIndex,
     version: plan.version === 'legacy' ? -1 : (plan.version ?? 0),
     accountKeys: message.staticAccounts,
     addressTableLookups: lookups.map((lookup) => ({
@@ -97,7 +106,7 @@ function expectTransaction(
     fee,
     computeUnitsConsumed: meta.computeUnitsConsumed(),
     loadedAddresses: loaded,
-    hasDroppedLogMessages: place.markLine !== null,
+    hasDroppedLogMessages: position.markLine !== null,
   };
 }
 

@@ -2,6 +2,8 @@
  * Reads a block of a node independently of the service and returns it in the format of the service's lines: it is
  * requested in another encoding, decoded by a library, and mapped without the code of the service.
  */
+
+import { fieldRows, type RecordKind } from '@sluice/protocol/field-table';
 import {
   type Address,
   type CompiledTransactionMessage,
@@ -137,6 +139,12 @@ export async function readNodeBlock(rpc: NodeRpc, slot: bigint, votes: Votes): P
   };
 }
 
+/** Returns null for every stored field. Fields that this file reads replace them. */
+function unread(kind: RecordKind): Line {
+  const stored = fieldRows(kind).filter(([, row]) => row.derived !== true);
+  return Object.fromEntries(stored.map(([name]) => [name, null]));
+}
+
 /** Replaces the fields that are null for a transaction that executed nothing by empty lists. */
 function withoutNulls(meta: RawTransaction['meta']): RawMeta {
   const { innerInstructions, logMessages } = meta;
@@ -152,11 +160,12 @@ function readTransaction({ transaction: [wire], meta: raw }: RawTransaction, ind
   const calls = readCalls(message, meta, keys);
   const log = readLog(calls, meta.logMessages);
   const top = calls.filter(({ height }) => height === 1);
-  const place = { transactionIndex: index };
+  const transactionIndex = index;
   return {
     isVote: top.length === 1 && top[0]?.program === VOTE_PROGRAM,
     transaction: {
-      ...place,
+      ...unread('transaction'),
+      transactionIndex,
       ...readMessage(message),
       signatures: Object.values(decoded.signatures).map((bytes) => toBase58(bytes)),
       err: typeof meta.err === 'string' ? { [meta.err]: null } : meta.err,
@@ -166,20 +175,30 @@ function readTransaction({ transaction: [wire], meta: raw }: RawTransaction, ind
       hasDroppedLogMessages: isLogMissing(calls, log, meta.logMessages),
     },
     instructions: calls.map((call) => ({
-      ...place,
+      ...unread('instruction'),
+      transactionIndex,
       ...readInstruction(call, log),
       isCommitted: meta.err === null,
     })),
     logs: log.lines.map(({ logIndex, call, kind, message: text }) => ({
-      ...place,
+      ...unread('log'),
+      transactionIndex,
       logIndex,
       instructionAddress: call.path,
       programId: call.program,
       kind,
       message: text,
     })),
-    balances: readBalances(meta, keys).map((balance) => ({ ...place, ...balance })),
-    tokenBalances: readTokenBalances(meta, keys).map((balance) => ({ ...place, ...balance })),
+    balances: readBalances(meta, keys).map((balance) => ({
+      ...unread('balance'),
+      transactionIndex,
+      ...balance,
+    })),
+    tokenBalances: readTokenBalances(meta, keys).map((balance) => ({
+      ...unread('tokenBalance'),
+      transactionIndex,
+      ...balance,
+    })),
   };
 }
 
@@ -333,6 +352,7 @@ function readRewards(rewards: readonly RawReward[]): Line[] {
         compareValues(a.postBalance, b.postBalance),
     )
     .map(({ pubkey, lamports, postBalance, rewardType, commission }) => ({
+      ...unread('reward'),
       pubKey: pubkey,
       pubkey,
       lamports,

@@ -71,7 +71,8 @@ type StoredValue<Row> = Row extends { wire: infer Wire extends keyof StoredValue
   ? StoredValues[Wire] | (Row extends { nullable: true } ? null : never)
   : never;
 
-type StoredRecord<K extends RecordKind> = {
+/** The stored fields of a record. */
+export type StoredRecord<K extends RecordKind> = {
   readonly [Name in StoredFieldName<K> & keyof (typeof FIELDS)[K]]: StoredValue<
     (typeof FIELDS)[K][Name]
   >;

@@ -1,4 +1,6 @@
 /** Random blocks that satisfy the invariants and the order of `ledger/block.ts`. */
+
+import type { RecordKind } from '@sluice/protocol/field-table';
 import fc, { type Arbitrary } from 'fast-check';
 import type {
   Balance,
@@ -6,10 +8,12 @@ import type {
   Instruction,
   Log,
   Reward,
+  StoredRecord,
+  StoredValues,
   TokenBalance,
-  Transaction,
 } from '../../ledger/block.ts';
 import type { Address, BlockHash, Slot } from '../../ledger/primitives.ts';
+import { mapStored } from '../../ledger/testing/stored-fields.ts';
 import {
   arbitraryAddress,
   arbitraryData,
@@ -91,22 +95,51 @@ const arbitrarySteps: Arbitrary<readonly number[]> = fc.oneof(
   },
 );
 
-type InstructionBody = Omit<Instruction, 'transactionIndex' | 'instructionAddress' | 'isCommitted'>;
+/** Any value of each type. Fields whose values depend on each other are replaced afterwards. */
+const arbitraryStored: { readonly [Wire in keyof StoredValues]: Arbitrary<StoredValues[Wire]> } = {
+  integer: u8,
+  quantity: arbitraryU64,
+  version: fc.constantFrom(-1, 0, 1, 7),
+  boolean: fc.boolean(),
+  text: arbitraryText,
+  address: arbitraryAddress,
+  hash: arbitraryHash,
+  base58: arbitraryData,
+  logKind: fc.constantFrom('log', 'data', 'other'),
+  addresses: arbitraryAccounts,
+  signatures: fc.array(arbitrarySignature, { minLength: 1, maxLength: 2 }),
+  path: fc.constant([0]),
+  errorObject: arbitraryErr,
+  addressTableLookups: fc.array(
+    fc.record({
+      accountKey: arbitraryAddress,
+      readonlyIndexes: fc.array(u8, { maxLength: 3 }),
+      writableIndexes: fc.array(u8, { maxLength: 3 }),
+    }),
+    { maxLength: 2 },
+  ),
+  loadedAddresses: fc.record({
+    readonly: fc.array(arbitraryAddress, { maxLength: 3 }),
+    writable: fc.array(arbitraryAddress, { maxLength: 3 }),
+  }),
+};
 
-const arbitraryInstructionBody: Arbitrary<InstructionBody> = fc.record({
-  programId: arbitraryAddress,
-  accounts: arbitraryAccounts,
-  data: arbitraryData,
-  error: orNull(arbitraryText),
-  computeUnitsConsumed: orNull(arbitraryU64),
-  hasDroppedLogMessages: fc.boolean(),
-});
+/** A record with any value in every stored field, and the given ones in some. */
+function arbitraryRecord<K extends RecordKind>(
+  kind: K,
+  replaced: { readonly [Name in keyof StoredRecord<K>]?: Arbitrary<StoredRecord<K>[Name]> } = {},
+): Arbitrary<StoredRecord<K>> {
+  const fields = mapStored(kind, ({ wire, nullable }) => {
+    const arbitrary: Arbitrary<unknown> = arbitraryStored[wire];
+    return nullable ? orNull(arbitrary) : arbitrary;
+  });
+  return fc.record({ ...fields, ...replaced }) as Arbitrary<StoredRecord<K>>;
+}
 
 const arbitraryLogBody = fc.record({
   owner: fc.nat(),
   gap: fc.integer({ min: 1, max: 3 }),
-  kind: fc.constantFrom('log' as const, 'data' as const, 'other' as const),
-  message: arbitraryText,
+  log: arbitraryRecord('log'),
 });
 
 const arbitraryTokenSide = fc.record({
@@ -118,7 +151,7 @@ const arbitraryTokenSide = fc.record({
 });
 
 const arbitraryTokenBody = fc.record({
-  account: arbitraryAddress,
+  balance: arbitraryRecord('tokenBalance'),
   sides: fc.oneof(
     { weight: 3, arbitrary: fc.tuple(arbitraryTokenSide, arbitraryTokenSide) },
     { weight: 1, arbitrary: fc.tuple(arbitraryTokenSide, fc.constant(null)) },
@@ -126,34 +159,10 @@ const arbitraryTokenBody = fc.record({
   ),
 });
 
-const arbitraryBalanceBody = fc
-  .record({ account: arbitraryAddress, pre: arbitraryU64, post: arbitraryU64 })
-  .filter(({ pre, post }) => pre !== post);
+const arbitraryBalanceBody = arbitraryRecord('balance').filter(({ pre, post }) => pre !== post);
 
-type TransactionBody = Omit<Transaction, 'transactionIndex' | 'err' | 'fee'>;
-
-const arbitraryTransactionBody: Arbitrary<TransactionBody> = fc.record({
-  version: fc.constantFrom(-1, 0, 1, 7),
+const arbitraryTransactionBody = arbitraryRecord('transaction', {
   accountKeys: fc.array(arbitraryAddress, { minLength: 1, maxLength: 6 }),
-  addressTableLookups: fc.array(
-    fc.record({
-      accountKey: arbitraryAddress,
-      readonlyIndexes: fc.array(u8, { maxLength: 3 }),
-      writableIndexes: fc.array(u8, { maxLength: 3 }),
-    }),
-    { maxLength: 2 },
-  ),
-  numReadonlySignedAccounts: u8,
-  numReadonlyUnsignedAccounts: u8,
-  numRequiredSignatures: u8,
-  recentBlockhash: arbitraryHash,
-  signatures: fc.array(arbitrarySignature, { minLength: 1, maxLength: 2 }),
-  computeUnitsConsumed: orNull(arbitraryU64),
-  loadedAddresses: fc.record({
-    readonly: fc.array(arbitraryAddress, { maxLength: 3 }),
-    writable: fc.array(arbitraryAddress, { maxLength: 3 }),
-  }),
-  hasDroppedLogMessages: fc.boolean(),
 });
 
 /** The part of a block that belongs to one transaction. */
@@ -163,10 +172,13 @@ const arbitraryPart = fc.record({
   outcome: arbitraryOutcome,
   body: arbitraryTransactionBody,
   addresses: arbitrarySteps.map(buildAddresses),
-  instructionBodies: fc.array(arbitraryInstructionBody, { minLength: 1, maxLength: 5 }),
+  instructionBodies: fc.array(arbitraryRecord('instruction'), { minLength: 1, maxLength: 5 }),
   logBodies: fc.array(arbitraryLogBody, { maxLength: 5 }),
   balanceBodies: fc.uniqueArray(arbitraryBalanceBody, { selector: accountOf, maxLength: 4 }),
-  tokenBodies: fc.uniqueArray(arbitraryTokenBody, { selector: accountOf, maxLength: 4 }),
+  tokenBodies: fc.uniqueArray(arbitraryTokenBody, {
+    selector: ({ balance }) => balance.account,
+    maxLength: 4,
+  }),
 });
 
 type PartSeed = typeof arbitraryPart extends Arbitrary<infer Seed> ? Seed : never;
@@ -179,17 +191,17 @@ function buildPart(transactionIndex: number, seed: PartSeed): Part {
   const { outcome, body, addresses, instructionBodies } = seed;
   const { isCommitted, err, fee } = outcome;
   const instructions = addresses.map((instructionAddress, at) => ({
+    ...(instructionBodies[at % instructionBodies.length] as Instruction),
     transactionIndex,
     instructionAddress,
-    ...(instructionBodies[at % instructionBodies.length] as InstructionBody),
     isCommitted,
   }));
   return {
-    transactions: [{ transactionIndex, ...body, err, fee }],
+    transactions: [{ ...body, transactionIndex, err, fee }],
     instructions,
     logs: buildLogs(transactionIndex, seed, instructions),
     balances: seed.balanceBodies
-      .map((balance): Balance => ({ transactionIndex, ...balance }))
+      .map((balance): Balance => ({ ...balance, transactionIndex }))
       .sort(byAccount),
     tokenBalances: seed.tokenBodies
       .map((token) => buildTokenBalance(transactionIndex, token))
@@ -204,21 +216,21 @@ function buildLogs(
 ): readonly Log[] {
   if (instructions.length === 0) return [];
   let logIndex = -1;
-  return logBodies.map(({ owner, gap, kind, message }) => {
+  return logBodies.map(({ owner, gap, log }) => {
     logIndex += gap;
     const writer = instructions[owner % instructions.length] as Instruction;
     const { instructionAddress, programId } = writer;
-    return { transactionIndex, logIndex, instructionAddress, programId, kind, message };
+    return { ...log, transactionIndex, logIndex, instructionAddress, programId };
   });
 }
 
 function buildTokenBalance(
   transactionIndex: number,
-  { account, sides: [pre, post] }: PartSeed['tokenBodies'][number],
+  { balance, sides: [pre, post] }: PartSeed['tokenBodies'][number],
 ): TokenBalance {
   return {
+    ...balance,
     transactionIndex,
-    account,
     preMint: pre?.mint ?? null,
     postMint: post?.mint ?? null,
     preDecimals: pre?.decimals ?? null,
@@ -240,12 +252,9 @@ function compare<Value extends string | bigint>(a: Value, b: Value): number {
   return a < b ? -1 : Number(a > b);
 }
 
-const arbitraryReward: Arbitrary<Reward> = fc.record({
-  pubKey: arbitraryAddress,
+const arbitraryReward = arbitraryRecord('reward', {
   lamports: arbitraryI64,
-  postBalance: arbitraryU64,
   rewardType: fc.constantFrom(null, 'Fee', 'Rent', 'Staking', 'Voting', 'Odd "type"\n'),
-  commission: orNull(u8),
 });
 
 function compareRewards(a: Reward, b: Reward): number {

@@ -1,6 +1,7 @@
 import { encodeBase58 } from '@sluice/base/base58';
 import type { Block } from '../../ledger/block.ts';
 import type { Address, BlockHash, Signature, Slot } from '../../ledger/primitives.ts';
+import { neutralRecord } from '../../ledger/testing/stored-fields.ts';
 
 /** Returns an address whose 32 bytes depend on the number. */
 export function sampleAddress(number: number): Address {
@@ -26,6 +27,7 @@ export function sampleBlock(slot: number): Block {
     },
     transactions: [
       {
+        ...neutralRecord('transaction'),
         transactionIndex: 3,
         version: slot % 2 === 0 ? -1 : 0,
         accountKeys: [a, b],
@@ -44,6 +46,7 @@ export function sampleBlock(slot: number): Block {
     ],
     instructions: [
       {
+        ...neutralRecord('instruction'),
         transactionIndex: 3,
         instructionAddress: [0],
         programId: b,
@@ -55,6 +58,7 @@ export function sampleBlock(slot: number): Block {
         hasDroppedLogMessages: true,
       },
       {
+        ...neutralRecord('instruction'),
         transactionIndex: 3,
         instructionAddress: [0, 0],
         programId: d,
@@ -68,6 +72,7 @@ export function sampleBlock(slot: number): Block {
     ],
     logs: [
       {
+        ...neutralRecord('log'),
         transactionIndex: 3,
         logIndex: 4,
         instructionAddress: [0, 0],
@@ -76,9 +81,18 @@ export function sampleBlock(slot: number): Block {
         message: 'line "one"\nline\u2028 \u{1f600} \\ \u0001',
       },
     ],
-    balances: [{ transactionIndex: 3, account: a, pre: 18_446_744_073_709_551_615n, post: 0n }],
+    balances: [
+      {
+        ...neutralRecord('balance'),
+        transactionIndex: 3,
+        account: a,
+        pre: 18_446_744_073_709_551_615n,
+        post: 0n,
+      },
+    ],
     tokenBalances: [
       {
+        ...neutralRecord('tokenBalance'),
         transactionIndex: 3,
         account: c,
         preMint: null,
@@ -93,6 +107,7 @@ export function sampleBlock(slot: number): Block {
         postAmount: 9_007_199_254_740_993n,
       },
       {
+        ...neutralRecord('tokenBalance'),
         transactionIndex: 3,
         account: d,
         preMint: d,
@@ -109,13 +124,21 @@ export function sampleBlock(slot: number): Block {
     ],
     rewards: [
       {
+        ...neutralRecord('reward'),
         pubKey: c,
         lamports: -9_223_372_036_854_775_808n,
         postBalance: 18_446_744_073_709_551_615n,
         rewardType: null,
         commission: null,
       },
-      { pubKey: c, lamports: 5n, postBalance: 0n, rewardType: 'Staking', commission: 255 },
+      {
+        ...neutralRecord('reward'),
+        pubKey: c,
+        lamports: 5n,
+        postBalance: 0n,
+        rewardType: 'Staking',
+        commission: 255,
+      },
     ],
   };
 }

@@ -12,6 +12,7 @@ import type {
   Transaction,
 } from '../../../../server/src/ledger/block.ts';
 import { type Address, toBlockHash, toSlot } from '../../../../server/src/ledger/primitives.ts';
+import { neutralRecord } from '../../../../server/src/ledger/testing/stored-fields.ts';
 import type { EraRules } from '../eras.ts';
 import type {
   Call,
@@ -98,6 +99,7 @@ function addTransaction(context: Context, records: Records): void {
   const addresses = buildInstructionAddresses(transaction.calls, era, observed);
   for (const [call, instructionAddress] of addresses) {
     records.instructions.push({
+      ...neutralRecord('instruction'),
       transactionIndex,
       instructionAddress,
       programId: programOf(call),
@@ -111,6 +113,7 @@ function addTransaction(context: Context, records: Records): void {
   }
   for (const log of observed.logs) {
     records.logs.push({
+      ...neutralRecord('log'),
       transactionIndex,
       logIndex: log.logIndex,
       instructionAddress: addresses.get(log.call) as readonly number[],
@@ -130,6 +133,7 @@ function expectTransaction(context: Context, observed: Observed): Transaction {
   const writableEnd = staticCount + loadedWritableCount;
   const err = error === null ? null : `{"${error.variant}":${error.detail}}`;
   return {
+    ...neutralRecord('transaction'),
     transactionIndex,
     version: version === 'legacy' ? -1 : version,
     accountKeys: keys.slice(0, staticCount),
@@ -161,7 +165,8 @@ function expectBalances({ transaction, transactionIndex, keys, texts }: Context)
   keys.forEach((account, index) => {
     const pre = pres[index] as bigint;
     const post = posts[index] as bigint;
-    if (pre !== post) balances.push({ transactionIndex, account, pre, post });
+    if (pre !== post)
+      balances.push({ ...neutralRecord('balance'), transactionIndex, account, pre, post });
   });
   return balances.sort((a, b) => compareTexts(a.account, b.account));
 }
@@ -172,7 +177,7 @@ function expectHoldings(context: Context): TokenBalance[] {
     const account = keys[holding.accountIndex] as Address;
     const pre = expectSide(holding, holding.pre, context);
     const post = expectSide(holding, holding.post, context);
-    return { transactionIndex, account, ...joinSides(pre, post) };
+    return { ...neutralRecord('tokenBalance'), transactionIndex, account, ...joinSides(pre, post) };
   });
   return balances.sort((a, b) => compareTexts(a.account, b.account));
 }
@@ -194,6 +199,7 @@ function expectSide(
 
 function expectReward(reward: SimulatedReward): Reward {
   return {
+    ...neutralRecord('reward'),
     pubKey: mintAddress(reward.pubkey),
     lamports: BigInt(reward.lamports),
     postBalance: BigInt(reward.postBalance),

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EnginePool } from '@sluice/server/dist/engine/threads/engine-pool.js';
 import type { Query } from '@sluice/server/dist/query/query.js';
+import { parseBody } from '../parse-body.ts';
 import { type Corpus, segmentsFolder } from './corpus.ts';
-import { parseBody } from './parse-body.ts';
 import type { Side } from './side.ts';
 
 export interface SluiceOptions {

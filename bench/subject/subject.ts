@@ -7,8 +7,6 @@ import type { Corpus } from './corpus.ts';
 export interface SubjectOptions {
   readonly corpus: Corpus;
   readonly side: 'sluice' | 'duckdb';
-  /** Cold: nothing is open or decoded when a task arrives. Warm: DuckDB's tables are in memory. */
-  readonly mode: 'cold' | 'warm';
   readonly threadCount: number;
   readonly cacheBytesMax: number;
 }
@@ -44,7 +42,7 @@ export type SubjectMessage =
   | { readonly kind: 'done'; readonly result: TaskResult }
   | { readonly kind: 'failed'; readonly reason: string };
 
-export class SubjectFailure extends Error {}
+class SubjectFailure extends Error {}
 
 export class Subject {
   readonly #process: ChildProcess;

@@ -5,21 +5,10 @@ import type {
   Transaction,
 } from '@sluice/server/dist/ledger/block.js';
 import { discriminator } from '@sluice/server/dist/ledger/discriminator.js';
-
-export const TABLE_NAMES = [
-  'blocks',
-  'transactions',
-  'instructions',
-  'logs',
-  'balances',
-  'tokenBalances',
-  'rewards',
-] as const;
-
-export type TableName = (typeof TABLE_NAMES)[number];
+import type { TableName } from './tables.ts';
 
 /**
- * Writes the rows of a block for the tables of tables.sql as JSON lines. Quantities are text, so that no digit is lost.
+ * Writes the rows of a block for the tables of `tables.ts` as JSON lines. Quantities are text, so that no digit is lost.
  */
 export function writeRows(block: Block): Readonly<Record<TableName, string>> {
   const { header } = block;

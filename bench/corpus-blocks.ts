@@ -1,7 +1,7 @@
 import type { Block } from '@sluice/server/dist/ledger/block.js';
-import { simulatedRecords } from '../simulated-records.ts';
+import { simulatedRecords } from './simulated-records.ts';
 
-export interface CorpusOptions {
+interface CorpusOptions {
   readonly seed: number;
   readonly blockCount: number;
 }

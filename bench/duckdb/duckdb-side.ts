@@ -1,19 +1,13 @@
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import type { Query } from '@sluice/server/dist/query/query.js';
-import { type Corpus, parquetFolder } from './corpus.ts';
+import { type Corpus, parquetFolder } from '../subject/corpus.ts';
+import type { Side } from '../subject/side.ts';
 import { openDuckdb } from './duckdb.ts';
 import { arrays, buildDuckdbSql, type DuckdbSource } from './duckdb-sql.ts';
-import type { Side } from './side.ts';
-import { TABLE_NAMES, type TableName } from './write-rows.ts';
+import type { TableName } from './tables.ts';
 
-export interface DuckdbOptions {
-  readonly threadCount: number;
-  /** Whether the tables are loaded into memory first. Otherwise each query reads the Parquet files. */
-  readonly inMemory: boolean;
-}
-
-/** DuckDB over the corpus, with tables in memory or with Parquet files. */
+/** DuckDB over the Parquet files of the corpus. */
 export class DuckdbSide implements Side {
   readonly #corpus: Corpus;
   readonly #connection: DuckDBConnection;
@@ -24,28 +18,17 @@ export class DuckdbSide implements Side {
    */
   rangeBlockCount = Infinity;
 
-  private constructor(corpus: Corpus, connection: DuckDBConnection, options: DuckdbOptions) {
+  private constructor(corpus: Corpus, connection: DuckDBConnection) {
     this.#corpus = corpus;
     this.#connection = connection;
-    this.#source = options.inMemory
-      ? { from: (table) => table, position: 'rowid' }
-      : {
-          from: (table) => `read_parquet('${this.#parquetFile(table)}', file_row_number = true)`,
-          position: 'file_row_number',
-        };
+    this.#source = {
+      from: (table) => `read_parquet('${this.#parquetFile(table)}', file_row_number = true)`,
+      position: 'file_row_number',
+    };
   }
 
-  static async start(corpus: Corpus, options: DuckdbOptions): Promise<DuckdbSide> {
-    const connection = await openDuckdb({ threads: options.threadCount });
-    const side = new DuckdbSide(corpus, connection, options);
-    if (options.inMemory) {
-      for (const table of TABLE_NAMES) {
-        await connection.run(
-          `CREATE TABLE ${table} AS FROM read_parquet('${side.#parquetFile(table)}')`,
-        );
-      }
-    }
-    return side;
+  static async start(corpus: Corpus, options: { threadCount: number }): Promise<DuckdbSide> {
+    return new DuckdbSide(corpus, await openDuckdb({ threads: options.threadCount }));
   }
 
   async discard(query: Query): Promise<number> {
@@ -86,13 +69,13 @@ export class DuckdbSide implements Side {
 function* toLines(chunks: readonly DuckDBDataChunk[], query: Query): Generator<string> {
   const blocks = new Map<number, (string | undefined)[]>();
   for (const chunk of chunks) {
-    const [numbers = [], places = [], texts = []] = [0, 1, 2].map((at) =>
+    const [numbers = [], numbersOfArrays = [], texts = []] = [0, 1, 2].map((at) =>
       chunk.getColumnValues(at),
     );
     numbers.forEach((value, row) => {
       const number = Number(value);
       const parts = blocks.get(number) ?? [];
-      parts[Number(places[row])] = texts[row] as string;
+      parts[Number(numbersOfArrays[row])] = texts[row] as string;
       blocks.set(number, parts);
     });
   }

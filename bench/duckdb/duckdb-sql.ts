@@ -10,7 +10,7 @@
  */
 import { assert } from '@sluice/base/assert';
 import type { Query } from '@sluice/server/dist/query/query.js';
-import type { TableName } from './write-rows.ts';
+import type { TableName } from './tables.ts';
 
 export type RecordTable = Exclude<TableName, 'blocks'>;
 

@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Query } from '@sluice/server/dist/query/query.js';
-import { DuckdbSide } from './duckdb-side.ts';
-import { parseBody } from './parse-body.ts';
+import { DuckdbSide } from '../duckdb/duckdb-side.ts';
+import { parseBody } from '../parse-body.ts';
 import type { Side } from './side.ts';
 import { SluiceSide } from './sluice-side.ts';
 import type { Sample, SubjectMessage, SubjectOptions, Task, TaskResult } from './subject.ts';
 
 const options = JSON.parse(process.argv[2] ?? '') as SubjectOptions;
 
-function startSide({ corpus, side, mode, ...rest }: SubjectOptions): Promise<Side> {
-  if (side === 'sluice') return SluiceSide.start(corpus, rest);
-  const inMemory = mode === 'warm';
-  return DuckdbSide.start(corpus, { ...rest, inMemory });
+function startSide({ corpus, side, ...rest }: SubjectOptions): Promise<Side> {
+  return side === 'sluice' ? SluiceSide.start(corpus, rest) : DuckdbSide.start(corpus, rest);
 }
 
 async function measure(side: Side, task: Task): Promise<TaskResult> {

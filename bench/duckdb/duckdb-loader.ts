@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
 import { columnTypes, openDuckdb, runScript } from './duckdb.ts';
-import { TABLE_NAMES, type TableName, writeRows } from './write-rows.ts';
+import { createTables, TABLE_NAMES, type TableName } from './tables.ts';
+import { writeRows } from './write-rows.ts';
 
 /** DuckDB receives rows in batches of this many blocks, about 150 MB of text. */
 export const pieceBlockCount = 50;
@@ -19,7 +20,7 @@ export class DuckdbLoader {
   /** Creates a temporary database in `folder`. The Parquet files are written to `parquetFolder`. */
   static async open(folder: string, parquetFolder: string): Promise<DuckdbLoader> {
     const connection = await openDuckdb({ file: join(folder, 'load.duckdb') });
-    await runScript(connection, 'tables.sql');
+    await connection.run(createTables());
     return new DuckdbLoader(folder, parquetFolder, connection);
   }
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 
 /** The SQL scripts are not compiled; they are read from the source folder. */
-const scriptFolder = new URL('../../engine/', import.meta.url);
+const scriptFolder = new URL('../../duckdb/', import.meta.url);
 
 export async function duckdbVersion(): Promise<string> {
   const connection = await openDuckdb();
