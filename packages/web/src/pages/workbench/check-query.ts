@@ -12,7 +12,7 @@ import {
   RECORD_ARRAY_NAMES,
   type RecordArray,
 } from '@sluice/protocol/field-table';
-import type { QueryLimits } from '@sluice/protocol/query-limits';
+import { listValueCountMaxOf, type QueryLimits } from '@sluice/protocol/query-limits';
 import {
   describeValues,
   type FilterRow,
@@ -89,6 +89,10 @@ class QueryCheck {
     }
   }
 
+  get #dialect(): Dialect {
+    return (this.#query['type'] ?? DIALECT_DEFAULT) as Dialect;
+  }
+
   #checkType(): void {
     const { type } = this.#query;
     if (type === undefined || this.#options.dialects.includes(String(type))) return;
@@ -97,8 +101,11 @@ class QueryCheck {
 
   #checkRange(): void {
     const { fromBlock, toBlock } = this.#query;
-    if (fromBlock === undefined) this.#add(['fromBlock'], 'fromBlock is required: the first slot');
-    else if (!isSlot(fromBlock)) this.#add(['fromBlock'], 'expected a slot, a whole number from 0');
+    if (fromBlock === undefined) {
+      if (this.#dialect !== 'solana')
+        this.#add(['fromBlock'], 'fromBlock is required: the first slot');
+    } else if (!isSlot(fromBlock))
+      this.#add(['fromBlock'], 'expected a slot, a whole number from 0');
     if (toBlock === undefined || toBlock === null) return;
     if (!isSlot(toBlock)) this.#add(['toBlock'], 'expected a slot, a whole number from 0, or null');
     else if (isSlot(fromBlock) && toBlock < fromBlock)
@@ -131,8 +138,7 @@ class QueryCheck {
       this.#add(path, 'expected an object of field names with true or false');
       return;
     }
-    const dialect = (this.#query['type'] ?? DIALECT_DEFAULT) as Dialect;
-    this.#checkKeys(selector, fieldNames(kind, dialect), path);
+    this.#checkKeys(selector, fieldNames(kind, this.#dialect), path);
     for (const [name, value] of Object.entries(selector)) {
       if (typeof value !== 'boolean') this.#add([...path, name], 'expected true or false');
     }
@@ -176,8 +182,8 @@ class QueryCheck {
       if (!fits(row, value)) this.#add(path, allowed);
       return;
     }
-    const { listValueCountMax } = this.#options.limits;
-    if (value.length > listValueCountMax) this.#add(path, `at most ${listValueCountMax} values`);
+    const countMax = listValueCountMaxOf(this.#dialect, this.#options.limits);
+    if (value.length > countMax) this.#add(path, `at most ${countMax} values`);
     this.#valueCount += value.length;
     for (const [index, one] of value.entries()) {
       if (!fits(row, one)) this.#add([...path, index], allowed);
