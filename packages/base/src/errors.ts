@@ -302,6 +302,10 @@ export const ERRORS = {
     status: 404,
     text: 'no stored transaction has this signature; it may not be stored yet, or the dataset does not store its kind or slot',
   },
+  'sealed-segment-unknown': {
+    status: 404,
+    text: 'the dataset has no such segment any more; GET /segments lists those that it has',
+  },
   'time-not-reached': { status: 404, text: 'no stored block has this time or a later one yet' },
   'operator-path-unknown': {
     status: 404,

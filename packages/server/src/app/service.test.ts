@@ -4,6 +4,7 @@ import { CodedError, isCodedError } from '@sluice/base/errors';
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { EnginePool } from '../engine/threads/engine-pool.ts';
+import type { IngestStatus } from '../ingest/ingester.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { loadConfig } from './config/load-config.ts';
 import { Service, type ServiceOptions } from './service.ts';
@@ -84,6 +85,35 @@ test('behavior: the service is not ready while no file can be opened', async () 
   expect(await ready()).toEqual({ status: 'not-ready', reason: 'no further file can be opened' });
   dataset.alarms.clear('open-files-exhausted');
   expect(await ready()).toEqual({ status: 'ready' });
+});
+
+test('behavior: the service is not ready while a head is old, unless a source that responds has no newer block', async () => {
+  const dataset = new MemoryDataset();
+  dataset.extend([0, 1]);
+  const timestamp = Number(dataset.snapshot().hot.at(-1)?.header.timestamp);
+  let ledgerUnixMs = (timestamp + 120) * 1000;
+  let status: Pick<IngestStatus, 'behindSlots' | 'sources'> = { behindSlots: 0, sources: [] };
+  service = await Service.start(options, dependencies);
+  service.expect(names);
+  service.open('ledger-test', {
+    reader: dataset,
+    isFed: true,
+    ingest: () => status as IngestStatus,
+    ledgerUnixMs: () => ledgerUnixMs,
+  });
+  const source = { name: 'a', fault: null, failures: 0, strikes: 0 };
+  expect(service.notReadyReason()).toBe(null);
+  ledgerUnixMs += 1_000;
+  status = { behindSlots: 0, sources: [{ ...source, state: 'waiting' }] };
+  expect(service.notReadyReason()).toBe('the head of ledger-test is 121 s old');
+  dataset.alarms.raise('source-key-rejected', 'a: the key was rejected');
+  expect(service.notReadyReason()).toBe(
+    'the head of ledger-test is 121 s old: source-key-rejected',
+  );
+  status = { behindSlots: 0, sources: [{ ...source, state: 'live' }] };
+  expect(service.notReadyReason()).toBe(null);
+  status = { behindSlots: 1_000, sources: [{ ...source, state: 'live' }] };
+  expect(service.notReadyReason()).toMatch(/^the head of ledger-test is 121 s old/);
 });
 
 test('behavior: I-92 readiness does not wait for a dataset without sources, and only briefly for failing sources', async () => {

@@ -12,6 +12,7 @@ import type { Logger } from 'pino';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import { EnginePool } from '../engine/threads/engine-pool.ts';
 import { AdminServer } from '../http/admin-server.ts';
+import { lagSeconds } from '../http/describe-dataset.ts';
 import { HTTP_LIMITS, type HttpLimits } from '../http/http-limits.ts';
 import type { ApiKey } from '../http/keys/api-keys.ts';
 import type { KeyLimits } from '../http/keys/key-budgets.ts';
@@ -77,8 +78,10 @@ const threadStartMsMax = 5_000;
 /** How long readiness waits for a dataset without blocks. If its sources work, it has one by then. */
 const startingMsMax = 10_000;
 
-interface OpenDataset {
-  readonly reader: DatasetReader;
+/** A source is this many slots ahead of a dataset that follows it in time, at most. */
+const confirmedSlotsMax = 32;
+
+interface OpenDataset extends Pick<ServedDataset, 'reader' | 'ingest' | 'ledgerUnixMs'> {
   readonly isFed: boolean;
   readonly openedMs: number;
 }
@@ -101,6 +104,7 @@ export class Service {
   readonly #running: Promise<void>[] = [];
   #keys: readonly ApiKey[] | null;
   readonly #isWriter: boolean;
+  readonly #headLagSecondsMax: number;
   #isClosing = false;
   port = 0;
   adminPort = 0;
@@ -113,6 +117,7 @@ export class Service {
     setMaxListeners(0, this.#stop.signal);
     this.#dependencies = dependencies;
     this.#isWriter = config.role === 'write';
+    this.#headLagSecondsMax = config.admin.headLagSecondsMax;
     const { cacheBytesMax } = config.engine;
     const answerBytesMax = Math.floor(cacheBytesMax * answerCacheShare);
     this.#answers = new AnswerCache({ bytesMax: answerBytesMax });
@@ -196,7 +201,9 @@ export class Service {
     const { ledgerUnixMs } = served;
     const observe = this.timings.observeVisibleLag(name);
     this.#running.push(watchVisibleLag(reader, { ledgerUnixMs, observe }, this.#stop.signal));
-    this.#open.push({ reader, isFed, openedMs: this.#dependencies.clock.nowMs() });
+    const { ingest } = dataset;
+    const openedMs = this.#dependencies.clock.nowMs();
+    this.#open.push({ reader, ingest, ledgerUnixMs, isFed, openedMs });
     entry.become(served);
   }
 
@@ -231,7 +238,30 @@ export class Service {
     const starting = this.#open.find((dataset) => this.#isStarting(dataset));
     if (starting !== undefined) return `starting ${starting.reader.description.name}`;
     if (this.#open.every(isEmpty)) return 'no dataset has a block';
-    return this.#open.some(lacksFiles) ? 'no further file can be opened' : null;
+    if (this.#open.some(lacksFiles)) return 'no further file can be opened';
+    return this.#open.map((dataset) => this.#staleReason(dataset)).find(isText) ?? null;
+  }
+
+  /**
+   * Returns why the head of a dataset counts as old. A ledger that produces no blocks does not: a source that responds then confirms
+   * the head, as the feed does for a process that follows no source.
+   */
+  #staleReason({ reader, ingest, ledgerUnixMs, isFed }: OpenDataset): string | null {
+    const lag = lagSeconds(reader.snapshot(), ledgerUnixMs());
+    if (!isFed || this.#headLagSecondsMax === 0 || lag === null) return null;
+    if (lag <= this.#headLagSecondsMax) return null;
+    const { alarms } = reader.status();
+    const status = ingest();
+    const isConfirmed =
+      status === null
+        ? !alarms.some(({ code }) => code === 'feed-unreachable')
+        : status.sources.some(({ state }) => state === 'live') &&
+          (status.behindSlots ?? Number.POSITIVE_INFINITY) <= confirmedSlotsMax;
+    if (isConfirmed) return null;
+    const { name } = reader.description;
+    const codes = alarms.map(({ code }) => code).join(', ');
+    const age = `the head of ${name} is ${lag} s old`;
+    return codes === '' ? age : `${age}: ${codes}`;
   }
 
   /** Returns whether readiness still waits for the first block of the dataset. The wait is short if other datasets can be served (I-92). */
@@ -278,6 +308,10 @@ export class Service {
 
 function isEmpty({ reader }: OpenDataset): boolean {
   return reader.snapshot().head === null;
+}
+
+function isText(value: string | null): value is string {
+  return value !== null;
 }
 
 function lacksFiles({ reader }: OpenDataset): boolean {

@@ -11,7 +11,7 @@ import type { BlockHeader } from '../ledger/block.ts';
 import type { CachedObject } from '../object-store/cached-object.ts';
 import { openingRanges } from '../object-store/cached-range-file.ts';
 import type { ObjectCache } from '../object-store/object-cache.ts';
-import type { ObjectStore } from '../object-store/object-store.ts';
+import type { ByteRange, ObjectStore } from '../object-store/object-store.ts';
 import { readSegmentHeaders } from '../segment/read/open-segment.ts';
 
 export interface BucketSegmentsDependencies {
@@ -43,8 +43,10 @@ export class BucketSegments implements SegmentFiles {
     };
   }
 
-  /** Reads a whole segment from the store and verifies it by the checksum in its name. */
-  async read(segment: SealedSegment): Promise<Uint8Array> {
+  /** Reads a whole segment from the store and verifies it by the checksum in its name. A part is read from the cache, unverified. */
+  async read(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array> {
+    if (range !== undefined)
+      return this.#cached(segment).read(range.start, range.end - range.start);
     const bytes = await this.#dependencies.store.get(this.keyOf(segment));
     const isSame = bytes.length === segment.byteLength && crc32(bytes) === checksumOf(segment);
     if (!isSame) throw new CodedError('segment-damaged', { segment: segment.id });

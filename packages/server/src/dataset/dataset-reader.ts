@@ -31,8 +31,8 @@ export interface DatasetReader {
   readHotBlock(block: HotBlock, allocate?: Allocate): Promise<Uint8Array>;
   /** Returns the decoded block. Recent blocks are cached. */
   decodeHotBlock(block: HotBlock): Promise<Block>;
-  /** Returns the content of a sealed segment's file. */
-  readSegment(segment: SealedSegment): Promise<Uint8Array>;
+  /** Returns the content of a sealed segment's file, or a part of it. */
+  readSegment(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array>;
   /** Returns the path of a sealed segment's file, for readers that open it themselves. */
   segmentPath(segment: SealedSegment): string;
   /** Returns where the segment is if it has to be fetched from an object store. */

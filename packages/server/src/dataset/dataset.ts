@@ -11,6 +11,7 @@
 import type { Clock } from '@sluice/base/clock';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import type { Fs } from '../storage/fs.ts';
 import { AlarmBoard } from './alarm-board.ts';
 import { BlockReader } from './block-reader.ts';
@@ -149,8 +150,8 @@ export class Dataset implements DatasetReader {
     return this.#parts.blocks.decodeHotBlock(block);
   }
 
-  readSegment(segment: SealedSegment): Promise<Uint8Array> {
-    return this.#parts.segments.read(segment);
+  readSegment(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array> {
+    return this.#parts.segments.read(segment, range);
   }
 
   segmentPath(segment: SealedSegment): string {
@@ -200,6 +201,11 @@ export class Dataset implements DatasetReader {
     headers: readonly BlockHeader[],
   ): Promise<ChainSnapshot> {
     return this.#parts.sealer.prepend(payloads, headers);
+  }
+
+  /** Adds finalized history as a segment that another service has built. Its last block is the anchor. */
+  prependBuilt(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<ChainSnapshot> {
+    return this.#parts.sealer.prependBuilt(built, headers);
   }
 
   /** Removes the blocks that the retention policy does not keep. Returns whether it removed any. */

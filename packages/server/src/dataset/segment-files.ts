@@ -1,5 +1,6 @@
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BlockHeader } from '../ledger/block.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import type { RemoteSegment } from './dataset-reader.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
 
@@ -9,7 +10,8 @@ export interface SegmentFiles {
   path(segment: SealedSegment): string;
   /** Returns where a segment is that has to be fetched first; undefined if `path` is enough. */
   remote(segment: SealedSegment): RemoteSegment | undefined;
-  read(segment: SealedSegment): Promise<Uint8Array>;
+  /** Returns the content, or a part of it. */
+  read(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array>;
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
   /** Stores a segment durably and takes ownership of its buffers. The caller then commits it. */
   write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment>;

@@ -55,6 +55,10 @@ export class SegmentSealer {
     return this.#commit('prepend', await merge(payloads), headers);
   }
 
+  prependBuilt(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<ChainSnapshot> {
+    return this.#commit('prepend', built, headers);
+  }
+
   /** The file is durable before the commit that refers to it. A crash in between leaves an unused file. */
   async #commit(
     kind: 'seal' | 'append-sealed' | 'prepend',

@@ -3,6 +3,7 @@ import { assert } from '@sluice/base/assert';
 import { discard } from '@sluice/base/memory/discard';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import type { BlockHeader } from '../ledger/block.ts';
+import type { ByteRange } from '../object-store/object-store.ts';
 import { readSegmentHeaders } from '../segment/read/open-segment.ts';
 import {
   type Fs,
@@ -34,8 +35,14 @@ export class SegmentStore implements SegmentFiles {
     return undefined;
   }
 
-  read(segment: SealedSegment): Promise<Uint8Array> {
-    return readWholeFile(this.#fs, this.path(segment));
+  async read(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array> {
+    if (range === undefined) return readWholeFile(this.#fs, this.path(segment));
+    const file = await this.#fs.openFile(this.path(segment), 'read');
+    try {
+      return await file.read(range.start, range.end - range.start);
+    } finally {
+      await file.close();
+    }
   }
 
   async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {

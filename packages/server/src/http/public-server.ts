@@ -233,9 +233,10 @@ export class PublicServer {
       const handler = (request: FastifyRequest, reply: FastifyReply) => {
         if (isRefused) throw new CodedError('queries-elsewhere');
         const routed = { request, reply, checked: this.#checkedOf(request) };
+        const parts = { context, lookups: this.#lookups, budgets: this.#budgets };
         return route.kind === 'stream'
           ? answerStream({ ...routed, finalizedOnly: route.finalizedOnly }, dependencies)
-          : answerRoute(route, routed, { ...dependencies, context, lookups: this.#lookups });
+          : answerRoute(route, routed, { ...dependencies, ...parts });
       };
       app.route({ method, url, handler });
     }

@@ -38,6 +38,14 @@ export interface SlotRange {
   readonly last: number;
 }
 
+/** A sealed segment of another Sluice. */
+export interface OfferedSegment {
+  readonly id: string;
+  readonly first: Slot;
+  readonly last: Slot;
+  readonly byteLength: number;
+}
+
 export interface Source {
   /** For logs and `/status`. It is never the address, which may contain a key. */
   readonly name: string;
@@ -80,6 +88,10 @@ export interface Source {
     commitment: Commitment,
     signal: AbortSignal,
   ): Promise<SourceResult<BlockStream>>;
+  /** Returns the highest sealed segment that begins at or below a slot. Absent if the source has no segments. */
+  findSegment?(slot: Slot, signal: AbortSignal): Promise<SourceResult<OfferedSegment | undefined>>;
+  /** Returns the content of a segment, in parts. It matches its checksum. */
+  readSegment?(segment: OfferedSegment, signal: AbortSignal): Promise<SourceResult<Uint8Array[]>>;
   /** Returns the memory of a block's bytes to the source, which reuses it for other blocks. */
   giveBack(bytes: Uint8Array): void;
   /** Streams whole blocks from a position. Absent if the source can only be polled. */

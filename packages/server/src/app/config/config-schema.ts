@@ -309,6 +309,13 @@ export const configSchema = Type.Object({
         description: 'its port; if absent, the next port after `listen.port`',
       }),
     ),
+    headLagSecondsMax: Type.Integer({
+      minimum: 0,
+      maximum: 86_400,
+      default: 120,
+      description:
+        '`/ready` responds with 503 if the newest block of a followed dataset is older, unless a source that responds has no newer one; 0 for no limit',
+    }),
   }),
   log: section('The log, on standard error.', {
     level: choice(['debug', 'info', 'warn', 'error', 'silent'], {

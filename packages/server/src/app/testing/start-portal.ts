@@ -54,7 +54,8 @@ export async function startMeddler(portal: string, meddling: Meddling): Promise<
       outgoing.writeHead(status, rest);
       const isStream = rest['content-type'] === 'application/jsonl';
       let text = '';
-      answer.setEncoding('utf8');
+      const encoding = rest['content-type'] === 'application/octet-stream' ? 'latin1' : 'utf8';
+      answer.setEncoding(encoding);
       answer.on('data', (chunk: string) => {
         text += chunk;
         for (let end = text.indexOf('\n'); isStream && end >= 0; end = text.indexOf('\n')) {
@@ -69,7 +70,10 @@ export async function startMeddler(portal: string, meddling: Meddling): Promise<
           outgoing.write(`${changed}\n`);
         }
       });
-      answer.on('end', () => outgoing.end(isStream ? text : (meddling.body?.(url, text) ?? text)));
+      answer.on('end', () => {
+        const body = isStream ? text : (meddling.body?.(url, text) ?? text);
+        outgoing.end(Buffer.from(body, encoding));
+      });
       answer.on('error', () => outgoing.destroy());
     });
     outgoing.on('close', () => forward.destroy());

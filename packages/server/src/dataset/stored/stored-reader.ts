@@ -7,6 +7,7 @@ import { assert } from '@sluice/base/assert';
 import { LRUCache } from 'lru-cache';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { Block, BlockHeader } from '../../ledger/block.ts';
+import type { ByteRange } from '../../object-store/object-store.ts';
 import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import type { Fs } from '../../storage/fs.ts';
@@ -94,8 +95,8 @@ export class StoredReader implements DatasetReader {
     return block;
   }
 
-  readSegment(segment: SealedSegment): Promise<Uint8Array> {
-    return this.#segments.read(segment);
+  readSegment(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array> {
+    return this.#segments.read(segment, range);
   }
 
   segmentPath(segment: SealedSegment): string {

@@ -9,6 +9,8 @@ import type { Logger } from 'pino';
 import { parseQuerySteps } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import { type ByteMeter, HeldBytes } from '../byte-meter.ts';
+import { keyId } from '../keys/api-keys.ts';
+import type { KeyBudgets } from '../keys/key-budgets.ts';
 import { negotiateEncoding } from '../negotiate-encoding.ts';
 import { readBody } from '../read-body.ts';
 import type { CheckedRequest } from '../request-checks.ts';
@@ -22,6 +24,7 @@ export interface DatasetRouteDependencies {
   /** Bytes of the bodies that are being read. */
   readonly queries: ByteMeter;
   readonly lookups: LookupSlots;
+  readonly budgets: KeyBudgets;
   readonly log: Logger;
 }
 
@@ -46,6 +49,8 @@ export async function answerRoute(
       held,
       signal: gone.signal,
     });
+    if (answer.isBulk === true && checked.key !== null)
+      await dependencies.budgets.takeBytes(keyId(checked.key), answer.body.length, gone.signal);
     if (!gone.signal.aborted) await send(reply, answer, request.headers['accept-encoding']);
     else reply.hijack();
   } catch (error) {
@@ -105,11 +110,11 @@ const compress = promisify(gzip);
 
 async function send(
   reply: FastifyReply,
-  { type, body, headers = {} }: RouteReply,
+  { type, body, isBulk, headers = {} }: RouteReply,
   acceptEncoding: string | undefined,
 ): Promise<void> {
   reply.headers(headers).header('content-type', type);
-  if (body.length < gzipBytesMin) return void reply.send(body);
+  if (body.length < gzipBytesMin || isBulk === true) return void reply.send(body);
   const known = reply.getHeader('vary');
   reply.header('vary', known === undefined ? 'Accept-Encoding' : `${known}, Accept-Encoding`);
   const isGzip = negotiateEncoding(acceptEncoding, ['gzip', 'identity']) === 'gzip';

@@ -41,6 +41,8 @@ export interface RouteReply {
   readonly type: string;
   readonly body: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the body is large and compressed already. The byte limit of a key applies to it, as to streams. */
+  readonly isBulk?: true;
 }
 
 interface DescribedRoute extends RouteRow {

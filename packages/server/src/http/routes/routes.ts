@@ -12,6 +12,7 @@ import {
 } from './dataset-routes.ts';
 import { blockRoute, estimateRoute, transactionRoute } from './lookup-routes.ts';
 import type { AnyRoute } from './route.ts';
+import { segmentRoute, segmentsRoute } from './segment-routes.ts';
 import { SOLANA_ROUTES } from './solana-routes.ts';
 
 export const ROUTES: readonly AnyRoute[] = [
@@ -41,6 +42,8 @@ export const ROUTES: readonly AnyRoute[] = [
   accountRoute,
   activityRoute,
   estimateRoute,
+  segmentsRoute,
+  segmentRoute,
   datasetsRoute,
   ...SOLANA_ROUTES,
   descriptionRoute,

@@ -2,22 +2,27 @@
  * Loads history from the first stored block down to a slot. It loads finalized blocks only and stores a whole segment at a time.
  *
  *   list finalized slots ─► load in parallel, highest first ─► link to the block above ─► segment ─► visible
+ *   another Sluice with a segment that ends below ─► copy it ─► checksum, links ─► visible
  *
  * If the process is killed, the next run continues below the last whole segment. While a segment is written, the next one is
  * loaded.
  */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '@sluice/base/clock';
-import { CodedError } from '@sluice/base/errors';
+import { elementAt } from '@sluice/base/element-at';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { findBlockAtOrAfter } from '../../chain/find-blocks.ts';
+import { checkLink } from '../../chain/link-block.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { type DatasetLimits, datasetLimits } from '../../dataset/dataset-limits.ts';
+import { type BuiltSegment, SegmentBuffer } from '../../dataset/merge/built-segment.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import type { Slot } from '../../ledger/primitives.ts';
+import { openSegment } from '../../segment/read/open-segment.ts';
 import type { Refusal } from '../../source/refusal.ts';
+import type { OfferedSegment } from '../../source/source.ts';
 import type { BlockLoader, LoadedBlock } from '../follow/block-loader.ts';
 import type { FollowedSource } from '../follow/followed-source.ts';
-import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import { HistoryRun } from './history-run.ts';
 
 export interface BackfillOptions {
@@ -58,6 +63,8 @@ export class Backfill {
   #fault = 'no source answers';
   /** The first slots of the sources that no longer have the next block. */
   readonly #pruned = new Map<FollowedSource, Slot>();
+  /** Sources whose segments cannot be copied. */
+  readonly #uncopied = new Set<FollowedSource>();
 
   private constructor(
     options: BackfillOptions,
@@ -129,7 +136,14 @@ export class Backfill {
     const source = this.#nextSource();
     // Sources that are not ready have failed before, so the last fault is the reason.
     if (source === undefined) return this.#pause(this.#fault, signal);
-    const slots = await this.#listBelow(source, signal);
+    const segment = await this.#findSegment(source, signal);
+    const { parentSlot } = this.#run.lowest;
+    if (segment?.last === parentSlot && segment.first >= this.#options.to)
+      return this.#copy(source, segment, signal);
+    // Blocks are loaded only down to the next segment, which can be copied.
+    const isInside = segment !== undefined && segment.last >= parentSlot;
+    const end = isInside ? segment.first : (segment?.last ?? -1) + 1;
+    const slots = await this.#listBelow(source, end, signal);
     if (typeof slots === 'string') return this.#pause(`${source.name}: ${slots}`, signal);
     const { loader } = this.#dependencies;
     for await (const loaded of loader.loadAll(source, slots, 'finalized', signal)) {
@@ -137,18 +151,58 @@ export class Backfill {
       if (this.#isOmitted(loaded)) return;
       const fault = await this.#take(source, loaded, signal);
       if (fault !== undefined) return this.#pause(`${source.name}: ${fault}`, signal);
-      if (loaded.kind === 'loaded') this.#noteReached(loaded.prepared);
+      if (loaded.kind === 'loaded') {
+        const { header, bytes } = loaded.prepared;
+        this.#noteReached(header.number, bytes.byteLength);
+      }
       if (this.#isFull) await this.#store(false);
     }
   }
 
+  /** Returns the segment of the source that contains the next parent, or the next one below it. */
+  async #findSegment(
+    source: FollowedSource,
+    signal: AbortSignal,
+  ): Promise<OfferedSegment | undefined> {
+    if (this.#uncopied.has(source)) return undefined;
+    const found = await source.remote.findSegment?.(this.#run.lowest.parentSlot, signal);
+    if (found?.kind === 'ok') return found.value;
+    // An older Sluice has no such list. A source that fails is noticed by the requests for blocks.
+    if (found?.reason === 'incapable') this.#uncopied.add(source);
+    return undefined;
+  }
+
+  /** Copies a segment whose last block is the next parent. If that fails, its blocks are loaded one by one. */
+  async #copy(source: FollowedSource, segment: OfferedSegment, signal: AbortSignal): Promise<void> {
+    const content = await source.remote.readSegment?.(segment, signal);
+    if (content?.kind !== 'ok') {
+      if (content !== undefined) source.note(content);
+      if (content?.reason === 'malformed') this.#uncopied.add(source);
+      return this.#pause(`${source.name}: ${content?.cause ?? 'no segment'}`, signal);
+    }
+    const copied = openCopied(content.value, this.#run);
+    if (isCodedError(copied)) {
+      this.#uncopied.add(source);
+      source.health.strike(copied.message);
+      return this.#pause(`${source.name}: ${copied.message}`, signal);
+    }
+    source.health.answered();
+    const { built, headers } = copied;
+    await this.#store(true);
+    await this.#storing;
+    await this.#dependencies.dataset.prependBuilt(built, headers);
+    this.#run.continueBelow(elementAt(headers, 0));
+    const byteLength = Math.round(built.byteLength / headers.length);
+    for (const { number } of headers.toReversed()) this.#noteReached(number, byteLength);
+  }
+
   /** Records progress. A block that was removed and loaded again does not count. */
-  #noteReached({ header, bytes }: PreparedBlock): void {
-    if (header.number >= this.#reached) return;
-    this.#reached = header.number;
+  #noteReached(slot: Slot, byteLength: number): void {
+    if (slot >= this.#reached) return;
+    this.#reached = slot;
     this.#reachedMs = this.#dependencies.clock.nowMs();
     this.#pruned.clear();
-    this.#dependencies.onBlock?.(header.number, bytes.byteLength);
+    this.#dependencies.onBlock?.(slot, byteLength);
   }
 
   /** Returns the ready sources in turn, so that a source that failed is not asked again at once. */
@@ -161,9 +215,13 @@ export class Backfill {
    * Returns the slots with a block from the next parent down, or the fault as text. The parent is included even if it is not in
    * the list, because lists can be incomplete.
    */
-  async #listBelow(source: FollowedSource, signal: AbortSignal): Promise<Slot[] | string> {
+  async #listBelow(
+    source: FollowedSource,
+    end: number,
+    signal: AbortSignal,
+  ): Promise<Slot[] | string> {
     const last = this.#run.lowest.parentSlot;
-    const first = Math.max(this.#options.to, last - listSlots + 1);
+    const first = Math.max(this.#options.to, last - listSlots + 1, end);
     let list = source.note(await source.remote.listSlots({ first, last }, 'finalized', signal));
     if (list.kind === 'refused' && list.reason === 'pruned') {
       // A portal refuses a range that begins below its first block.
@@ -259,6 +317,26 @@ export class Backfill {
     // The result is awaited before the next segment is stored, and at the end.
     storing.catch(() => undefined);
     this.#storing = storing;
+  }
+}
+
+/** Opens a copied segment. Returns the error if its blocks do not link to each other and to the block above. */
+function openCopied(
+  parts: readonly Uint8Array[],
+  run: HistoryRun,
+): { readonly built: BuiltSegment; readonly headers: readonly BlockHeader[] } | CodedError {
+  try {
+    const buffer = new SegmentBuffer();
+    for (const part of parts) buffer.append(part);
+    const headers = openSegment(buffer).headers.toArray();
+    run.completeLowest(elementAt(headers, -1));
+    headers.forEach((header, i) => {
+      checkLink(header, headers[i + 1] ?? run.lowest);
+    });
+    return { built: buffer.finish(), headers };
+  } catch (error) {
+    if (isCodedError(error)) return error;
+    throw error;
   }
 }
 

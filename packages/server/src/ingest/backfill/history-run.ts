@@ -5,6 +5,7 @@
  *   lowest ──► … ──► highest ──► first stored block
  *   └ its parent is not loaded yet
  */
+import { assert } from '@sluice/base/assert';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
 import { checkLink } from '../../chain/link-block.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
@@ -54,6 +55,12 @@ export class HistoryRun {
     if (lowest === undefined || lowest.header.parentHash !== null) return;
     const linked = linkBlock(parentPoint(parent, lowest.header), lowest);
     if (!isCodedError(linked)) this.#blocks.splice(-1, 1, linked);
+  }
+
+  /** Continues below history that was stored in another way, after all blocks of the run were taken. */
+  continueBelow(first: BlockHeader): void {
+    assert(this.#blocks.length === 0, 'no block is skipped');
+    this.#above = first;
   }
 
   /** Removes the lowest block, because its parent hash may be wrong. */

@@ -81,6 +81,21 @@ export class PortalClient {
       : { kind: 'ok', value };
   }
 
+  /** Returns a response of bytes, up to a length. */
+  async readBytes(
+    path: string,
+    bytesMax: number,
+    signal: AbortSignal,
+  ): Promise<SourceResult<Uint8Array>> {
+    const response = await this.#request('GET', path, undefined, signal);
+    if (response.kind === 'refused') return response;
+    if (response.statusCode !== 200) return this.#refuse(response);
+    const value = await collectBytes(response.body, bytesMax);
+    return value === undefined
+      ? refusal('outage', 'the response is incomplete or too large')
+      : { kind: 'ok', value };
+  }
+
   /** Opens a stream of lines. The caller reads it to its end or calls `return`. */
   async open(path: string, query: string, signal: AbortSignal): Promise<PortalResponse> {
     const response = await this.#request('POST', path, query, signal);
@@ -264,19 +279,24 @@ function faultOf(error: unknown): Refusal {
 }
 
 async function collectText(body: Readable): Promise<string | undefined> {
+  const bytes = await collectBytes(body, replyBytesMax);
+  return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8');
+}
+
+async function collectBytes(body: Readable, bytesMax: number): Promise<Uint8Array | undefined> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   try {
     for await (const piece of body as AsyncIterable<Uint8Array>) {
       length += piece.byteLength;
       // Returning from the loop destroys the body.
-      if (length > replyBytesMax) return undefined;
+      if (length > bytesMax) return undefined;
       pieces.push(piece);
     }
   } catch {
     return undefined;
   }
-  return Buffer.concat(pieces, length).toString('utf8');
+  return new Uint8Array(Buffer.concat(pieces, length));
 }
 
 function parseJson(text: string): unknown {

@@ -7,6 +7,7 @@ import type {
   BlockStream,
   Commitment,
   FollowPosition,
+  OfferedSegment,
   SlotRange,
   Source,
   SourceFeed,
@@ -21,6 +22,7 @@ import {
   type PortalResponse,
 } from './portal-client.ts';
 import { lineBytesMax } from './read-line-block.ts';
+import { findSegment, readOfferedSegment } from './segment-list.ts';
 
 export interface PortalSourceOptions {
   readonly kind: 'portal';
@@ -137,6 +139,14 @@ export class PortalSource implements Source {
     return opened.kind === 'lines'
       ? { kind: 'blocks', blocks: new PortalBlocks(opened.lines) }
       : opened;
+  }
+
+  findSegment(slot: Slot, signal: AbortSignal): Promise<SourceResult<OfferedSegment | undefined>> {
+    return findSegment(this.#client, slot, signal);
+  }
+
+  readSegment(segment: OfferedSegment, signal: AbortSignal): Promise<SourceResult<Uint8Array[]>> {
+    return readOfferedSegment(this.#client, segment, signal);
   }
 
   giveBack(): void {

@@ -1,0 +1,73 @@
+/** The files of sealed segments, for another service that copies history. */
+import { CodedError } from '@sluice/base/errors';
+import Type from 'typebox';
+import { segmentPartBytesMax } from '../../source/portal/segment-list.ts';
+import { blockRef } from './answer-schemas.ts';
+import { count, limit, slot } from './parameter-schemas.ts';
+import { defineRoute, json, servedDataset } from './route.ts';
+
+export const segmentsRoute = defineRoute({
+  method: 'GET',
+  url: '/datasets/:name/segments',
+  operationId: 'listSegments',
+  summary: 'The sealed segments that begin at or below a slot, newest first.',
+  parameters: {
+    to: slot('Segments that begin above this slot are omitted.'),
+    limit: limit('The maximum number of segments.'),
+  },
+  isLookup: true,
+  answer: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'Its name. It ends with the CRC-32 of its bytes.' }),
+      first: blockRef,
+      last: blockRef,
+      block_count: Type.Integer(),
+      byte_length: Type.Integer(),
+    }),
+  ),
+  handle: (request) => {
+    const { to, limit: countMax } = request.parameters;
+    const { segments } = servedDataset(request).reader.snapshot();
+    const below = segments.filter(({ first }) => first.number <= to).slice(-countMax);
+    return json(
+      below.toReversed().map(({ id, first, last, blockCount, byteLength }) => ({
+        id,
+        first,
+        last,
+        block_count: blockCount,
+        byte_length: byteLength,
+      })),
+    );
+  },
+});
+
+export const segmentRoute = defineRoute({
+  method: 'GET',
+  url: '/datasets/:name/segments/:id',
+  operationId: 'getSegmentPart',
+  summary: 'A part of the file of a sealed segment.',
+  parameters: {
+    id: Type.String({
+      pattern: '^[0-9a-f.-]{1,64}segment$',
+      description: 'the name of the segment',
+    }),
+    offset: count('The first byte of the part. It ends after 4 MiB, or with the file.'),
+  },
+  isLookup: true,
+  answer: Type.Unsafe({ type: 'string', format: 'binary' }),
+  answerType: 'application/octet-stream',
+  handle: async (request) => {
+    const { id, offset } = request.parameters;
+    const { reader } = servedDataset(request);
+    const { snapshot, release } = reader.acquire();
+    try {
+      const segment = snapshot.segments.find((one) => one.id === id);
+      if (segment === undefined) throw new CodedError('sealed-segment-unknown');
+      const end = Math.min(offset + segmentPartBytesMax, segment.byteLength);
+      const body = await reader.readSegment(segment, { start: Math.min(offset, end), end });
+      return { type: 'application/octet-stream', body, isBulk: true };
+    } finally {
+      release();
+    }
+  },
+});
