@@ -83,8 +83,9 @@ async function checkPort({ what, host, port }: Listener): Promise<Finding> {
 async function findFault(
   url: string,
 ): Promise<{ readonly text: string; readonly remedy: string } | undefined> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(probeMsMax) });
-  const body: unknown = await response.json().catch(() => undefined);
+  const body: unknown = await fetch(url, { signal: AbortSignal.timeout(probeMsMax) })
+    .then((response) => response.json())
+    .catch(() => undefined);
   if (memberOf(body, 'status') !== 'not-ready') return undefined;
   const text = `the running service is not ready: ${String(memberOf(body, 'reason'))}`;
   return { text, remedy: 'sluice status shows its alarms; docs/operating.md explains each' };
