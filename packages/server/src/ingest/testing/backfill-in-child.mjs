@@ -6,14 +6,14 @@ const { Dataset } = await load('dataset/dataset.js');
 const { Backfill } = await load('ingest/backfill/backfill.js');
 const { BlockLoader } = await load('ingest/follow/block-loader.js');
 const { FollowedSource } = await load('ingest/follow/followed-source.js');
-const { startPreparerPool } = await load('ingest/prepare/preparer-pool.js');
+const { startPreparerPool } = await load('ingest/prepare/prepared-block.js');
 const { mergeSegments } = await load('segment/write/merge-segments.js');
 const { openSegment } = await load('segment/read/open-segment.js');
 const { SegmentBuffer } = await load('dataset/merge/built-segment.js');
 const { nodeFs } = await load('storage/node-fs.js');
 const { WriterLock } = await load('storage/writer-lock.js');
-const { systemClock } = await load('base/clock.js');
-const { Random } = await load('base/random.js');
+const { systemClock } = await import('@sluice/base/clock');
+const { Random } = await import('@sluice/base/random');
 
 const lock = await WriterLock.acquire(folder);
 const merge = async (segments) => {

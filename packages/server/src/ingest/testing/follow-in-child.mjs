@@ -6,11 +6,11 @@ const load = (path) => import(`${dist}${path}`);
 const { Dataset } = await load('dataset/dataset.js');
 const { createDataset, datasetExists } = await load('dataset/stored/create-dataset.js');
 const { Ingester } = await load('ingest/ingester.js');
-const { startPreparerPool } = await load('ingest/prepare/preparer-pool.js');
+const { startPreparerPool } = await load('ingest/prepare/prepared-block.js');
 const { nodeFs } = await load('storage/node-fs.js');
 const { WriterLock } = await load('storage/writer-lock.js');
-const { systemClock } = await load('base/clock.js');
-const { Random } = await load('base/random.js');
+const { systemClock } = await import('@sluice/base/clock');
+const { Random } = await import('@sluice/base/random');
 
 const lock = await WriterLock.acquire(folder);
 const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => lock.isHeld };
