@@ -1,4 +1,4 @@
-import { fieldNames, KINDS } from '@sluice/protocol/field-table';
+import { selectEveryField } from '@sluice/protocol/field-table';
 import { answerSegments } from '@sluice/server/dist/engine/answer-segments.js';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
@@ -11,15 +11,7 @@ const cacheBytesMax = 2 ** 28;
 const arrays = ['transactions', 'instructions', 'logs', 'balances', 'tokenBalances', 'rewards'];
 
 /** Every field of every record, and the header fields that the client itself needs. */
-const everyField = {
-  ...Object.fromEntries(
-    KINDS.map((kind) => [
-      kind,
-      Object.fromEntries(fieldNames(kind, 'ledger').map((name) => [name, true])),
-    ]),
-  ),
-  block: { number: true, hash: true },
-};
+const everyField = { ...selectEveryField('ledger'), block: { number: true, hash: true } };
 
 export interface Sample {
   readonly name: string;

@@ -1,8 +1,7 @@
 /** Looks up single blocks and transactions, the activity of a range, and the cost of a query. */
 
-import { type FieldName, fieldNames, KINDS, type Kind } from '@sluice/protocol/field-table';
+import { type FieldName, type Kind, selectEveryField } from '@sluice/protocol/field-table';
 import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
-import type { FieldsBody } from '@sluice/protocol/query-body';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 import { decodeMarked } from './base/exact-json.ts';
 import { isSluiceError, SluiceError } from './base/sluice-error.ts';
@@ -105,14 +104,7 @@ function toParameters(values: Readonly<Record<string, string | number | undefine
   return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
-const allFields: FieldsBody = Object.fromEntries(
-  KINDS.map((kind) => [
-    kind,
-    Object.fromEntries(fieldNames(kind, 'ledger').map((name) => [name, true])),
-  ]),
-);
-
-const revive = buildBlockReviver(allFields);
+const revive = buildBlockReviver(selectEveryField('ledger'));
 
 function toBlock(answer: LookupBody): FullBlock {
   return revive(answer, 'a looked up block') as unknown as FullBlock;

@@ -4,7 +4,7 @@
  */
 
 import type { Dialect } from './dialect.ts';
-import { keysOf } from './typed-keys.ts';
+import { keysOf, mapKeys } from './typed-keys.ts';
 
 /**
  * The type of a value on the wire.
@@ -271,6 +271,17 @@ export function fieldNames<K extends Kind>(kind: K, dialect: Dialect): readonly 
   return fieldRows(kind)
     .filter(([, row]) => row.dialects === undefined || row.dialects.includes(dialect))
     .map(([name]) => name);
+}
+
+/** Returns the `fields` of a query that selects every field of a dialect, except for those that `isWanted` excludes. */
+export function selectEveryField(
+  dialect: Dialect,
+  isWanted: (kind: Kind, name: string) => boolean = () => true,
+): { readonly [K in Kind]: Readonly<Record<string, true>> } {
+  return mapKeys(KINDS, (kind) => {
+    const names = fieldNames(kind, dialect).filter((name) => isWanted(kind, name));
+    return Object.fromEntries(names.map((name) => [name, true]));
+  });
 }
 
 /** Returns the fields that are sent when a query has no `fields`, in wire order. */

@@ -1,4 +1,5 @@
 /** The pages by address. Each page is a separate chunk, which is loaded when the page is first shown. */
+import { DATASET_NAME } from '@sluice/protocol/dataset-name';
 import type { Page } from './page-props.ts';
 
 interface RouteEntry {
@@ -8,7 +9,7 @@ interface RouteEntry {
   readonly isOpen?: true;
 }
 
-const dataset = '([a-z0-9-]+)';
+const dataset = `(${DATASET_NAME})`;
 
 const routes: readonly RouteEntry[] = [
   {

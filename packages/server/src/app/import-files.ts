@@ -2,9 +2,10 @@
 
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
-import { datasetNamePattern, type Manifest } from '../dataset/manifest.ts';
+import type { Manifest } from '../dataset/manifest.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { dropDataset } from '../dataset/stored/drop-dataset.ts';
 import type { ImportProgress } from '../ingest/import-blocks.ts';

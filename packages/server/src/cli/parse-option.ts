@@ -1,6 +1,6 @@
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { InvalidArgumentError } from 'commander';
 import { parseRetention } from '../app/config/parse-retention.ts';
-import { datasetNamePattern } from '../dataset/manifest.ts';
 import { parseSlot, type Slot } from '../ledger/primitives.ts';
 
 export interface NumberRange {

@@ -1,6 +1,8 @@
 /** Arguments that refer to segments: files, or a dataset of a data folder for all its segments. */
+
 import { existsSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { readStoredDataset } from '../dataset/stored/stored-dataset.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import type { CommandContext } from './context.ts';
@@ -12,9 +14,6 @@ export interface SegmentChoice {
   readonly data: string;
 }
 
-/** The form of the name of a dataset. Other arguments are paths of files. */
-const namePattern = /^[a-z0-9][a-z0-9-]*$/;
-
 /** A file takes precedence over a dataset of the same name. Paths of missing files are returned unchanged and fail when they are read. */
 export async function resolveSegments(
   { arguments: given, data }: SegmentChoice,
@@ -23,7 +22,7 @@ export async function resolveSegments(
   const names = given.filter((argument) => !existsSync(argument));
   if (names.length === 0) return given;
   const datasets = existsSync(data) ? await listDataFolder(data) : [];
-  const missing = names.find((name) => namePattern.test(name) && !datasets.includes(name));
+  const missing = names.find((name) => datasetNamePattern.test(name) && !datasets.includes(name));
   if (missing !== undefined) {
     const found = datasets.length === 0 ? {} : { found: datasets.join(' ') };
     throw new CodedError('cli-dataset-missing', { dataset: missing, folder: data, ...found });

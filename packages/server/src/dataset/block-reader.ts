@@ -11,7 +11,7 @@ import type { Allocate } from './dataset-reader.ts';
 import type { SegmentFiles } from './segment-files.ts';
 
 /** An estimate of the memory that a header takes. */
-const headerBytes = 400;
+export const headerMemoryBytes = 400;
 /** An estimate of how much larger a decoded block is than its encoded form. */
 const decodedGrowth = 12;
 
@@ -43,7 +43,7 @@ export class BlockReader {
     });
     this.#headers = new LRUCache({
       maxSize: limits.headerCacheBytesMax,
-      sizeCalculation: (headers) => headers.length * headerBytes,
+      sizeCalculation: (headers) => headers.length * headerMemoryBytes,
     });
   }
 

@@ -29,7 +29,6 @@ export const dataFormatVersion = 2;
 /** The version that `sluice dataset upgrade` converts. */
 export const upgradableVersion = 1;
 export const manifestName = 'manifest.json';
-export const datasetNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 export async function writeManifest(fs: Fs, folder: string, manifest: Manifest): Promise<void> {
   const text = `${encodeManifest(manifest)}\n`;

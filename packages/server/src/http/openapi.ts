@@ -1,6 +1,7 @@
 /** The OpenAPI description, built from the same routes, tables and schemas that validate and answer. */
 
 import { ERRORS, type ErrorRow } from '@sluice/base/errors';
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { DIALECTS, type Dialect } from '@sluice/protocol/dialect';
 import { buildLineSchema } from '@sluice/protocol/line-schema';
 import { buildQuerySchema } from '@sluice/protocol/query-schema';
@@ -18,7 +19,6 @@ import {
 import { blockRef } from './routes/answer-schemas.ts';
 import { isRequired } from './routes/parse-parameters.ts';
 import type { AnyRoute, Route, RouteContext } from './routes/route.ts';
-import { DATASET_NAME_PATTERN } from './served-dataset.ts';
 
 export function buildOpenApi(context: Omit<RouteContext, 'datasets'>): object {
   const { queryLimits, limits, version, routes } = context;
@@ -42,7 +42,7 @@ export function buildOpenApi(context: Omit<RouteContext, 'datasets'>): object {
           name: 'name',
           in: 'path',
           required: true,
-          schema: Type.String({ pattern: DATASET_NAME_PATTERN.source }),
+          schema: Type.String({ pattern: datasetNamePattern.source }),
         },
       },
       securitySchemes: {

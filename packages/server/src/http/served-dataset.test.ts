@@ -1,5 +1,6 @@
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { expect, test } from 'vitest';
-import { DATASET_NAME_PATTERN, DatasetDirectory, type ServedDataset } from './served-dataset.ts';
+import { DatasetDirectory, type ServedDataset } from './served-dataset.ts';
 
 const served = {} as ServedDataset;
 const names = (name: string, ...aliases: string[]) => ({ name, aliases, dialects: [] });
@@ -38,7 +39,7 @@ test('behavior: names are unique and have an allowed form', () => {
   for (const taken of [names('first'), names('two', 'one'), names('Two'), names('x', '')]) {
     expect(() => directory.expect(taken)).toThrow();
   }
-  const isAllowed = (name: string) => DATASET_NAME_PATTERN.test(name);
+  const isAllowed = (name: string) => datasetNamePattern.test(name);
   expect(['a', '0-', 'a'.repeat(64)].filter(isAllowed)).toHaveLength(3);
   expect(['', '-a', 'A', 'a_b', 'a'.repeat(65), 'a\n'].filter(isAllowed)).toEqual([]);
 });

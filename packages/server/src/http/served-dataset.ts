@@ -1,5 +1,6 @@
 import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
@@ -17,8 +18,6 @@ export interface ServedDataset {
   /** Returns the state of its sources, without their addresses; `null` if it has none. */
   readonly ingest: () => IngestStatus | null;
 }
-
-export const DATASET_NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 /** The properties of a dataset that are known before it is open. */
 export interface DatasetNames {
@@ -71,7 +70,7 @@ export class DatasetDirectory {
     const entry = new DatasetEntry(names);
     this.#entries.push(entry);
     for (const key of [names.name, ...names.aliases]) {
-      assert(DATASET_NAME_PATTERN.test(key), 'names of datasets are checked where they are made');
+      assert(datasetNamePattern.test(key), 'names of datasets are checked where they are made');
       assert(!this.#byName.has(key), 'names and aliases of datasets are unique');
       this.#byName.set(key, entry);
     }

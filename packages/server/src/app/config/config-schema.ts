@@ -2,10 +2,11 @@
  * The schema of the configuration. The TypeScript type, the validation of files and the tables of `docs/configuration.md` derive from
  * it. A key with a default is always present after parsing; a key without one is required, unless it is optional.
  */
+
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import Type, { type Static, type TSchema } from 'typebox';
-import { datasetNamePattern } from '../../dataset/manifest.ts';
 import { ENGINE_LIMITS } from '../../engine/threads/engine-limits.ts';
 import { HTTP_LIMITS } from '../../http/http-limits.ts';
 import { KEY_LIMITS } from '../../http/keys/key-budgets.ts';

@@ -5,6 +5,7 @@
 
 import { systemClock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
+import { DATASET_NAME } from '@sluice/protocol/dataset-name';
 import { serveFolder } from '../../app/serve-folder.ts';
 import { listDataFolder } from '../list-data-folder.ts';
 import { readVersion } from '../read-version.ts';
@@ -76,11 +77,13 @@ async function openUrl(address: string, key: string | undefined): Promise<Target
   return serviceTarget(chooseOnly(await listServed({ base, key }), base), { base, key });
 }
 
+const addressPath = new RegExp(`^(.*?)(?:/datasets/(${DATASET_NAME}))?/*$`);
+
 /** Returns the address of the service, and the name of the dataset if the address contains it. */
 export function splitAddress(address: string): { base: string; name: string | undefined } {
   if (URL.canParse(address)) {
     const { origin, pathname } = new URL(address);
-    const [, prefix = '', name] = /^(.*?)(?:\/datasets\/([a-z0-9-]+))?\/*$/.exec(pathname) ?? [];
+    const [, prefix = '', name] = addressPath.exec(pathname) ?? [];
     return { base: `${origin}${prefix}`, name };
   }
   throw new CodedError('cli-usage', { found: address, allowed: 'http://HOST:PORT/datasets/NAME' });

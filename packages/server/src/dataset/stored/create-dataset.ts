@@ -1,7 +1,8 @@
 import { CodedError } from '@sluice/base/errors';
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import type { Fs } from '../../storage/fs.ts';
 import { hasBlocks, listIfExists } from '../dataset-files.ts';
-import { datasetNamePattern, type Manifest, manifestName, writeManifest } from '../manifest.ts';
+import { type Manifest, manifestName, writeManifest } from '../manifest.ts';
 
 /** Creates the folder and the manifest of a new dataset. */
 export async function createDataset(

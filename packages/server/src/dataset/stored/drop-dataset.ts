@@ -1,5 +1,5 @@
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import type { Fs } from '../../storage/fs.ts';
-import { datasetNamePattern } from '../manifest.ts';
 import { checkFolderNotShared } from './check-folder-not-shared.ts';
 
 /** No dataset name has this suffix, so a partially removed folder is never mistaken for a dataset. */

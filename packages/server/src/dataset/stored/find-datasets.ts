@@ -1,6 +1,6 @@
 import { isCodedError } from '@sluice/base/errors';
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import type { Fs } from '../../storage/fs.ts';
-import { datasetNamePattern } from '../manifest.ts';
 import { datasetExists } from './create-dataset.ts';
 
 /** Returns the names of the datasets in a data folder, sorted, including those that lost their manifest. */

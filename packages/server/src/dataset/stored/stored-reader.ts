@@ -11,6 +11,7 @@ import type { ByteRange } from '../../object-store/object-store.ts';
 import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import type { Fs } from '../../storage/fs.ts';
+import { headerMemoryBytes } from '../block-reader.ts';
 import type {
   Allocate,
   DatasetDescription,
@@ -21,10 +22,8 @@ import type {
 import { SegmentStore } from '../segment-store.ts';
 import { readStoredDataset, type StoredDataset } from './stored-dataset.ts';
 
-/** The size of the header cache, by the estimate below. */
+/** The size of the header cache, by the estimate of `headerMemoryBytes`. */
 const headerCacheBytesMax = 16 << 20;
-/** An estimate of the memory that a header takes. */
-const headerBytes = 250;
 
 export class StoredReader implements DatasetReader {
   readonly #folder: string;
@@ -32,7 +31,7 @@ export class StoredReader implements DatasetReader {
   readonly #segments: SegmentStore;
   readonly #headers = new LRUCache<string, readonly BlockHeader[]>({
     maxSize: headerCacheBytesMax,
-    sizeCalculation: (headers) => headers.length * headerBytes,
+    sizeCalculation: (headers) => headers.length * headerMemoryBytes,
   });
   readonly #damaged = new Set<string>();
   #stored: StoredDataset;

@@ -1,10 +1,9 @@
 /** The queries to a portal: whole blocks with all fields that are not derived from others, and with the counts of records. */
 import {
   type FIELDS,
-  fieldNames,
-  KINDS,
   type Kind,
   RECORD_ARRAY_NAMES,
+  selectEveryField,
 } from '@sluice/protocol/field-table';
 
 /** Fields that are derived from others or have two names. */
@@ -17,12 +16,7 @@ const derived: { readonly [K in Kind]?: readonly string[] } = {
 
 const select = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true]));
 
-const allFields = Object.fromEntries(
-  KINDS.map((kind) => {
-    const names: readonly string[] = fieldNames(kind, 'ledger');
-    return [kind, select(names.filter((name) => !derived[kind]?.includes(name)))];
-  }),
-);
+const storedFields = selectEveryField('ledger', (kind, name) => !derived[kind]?.includes(name));
 const everyRecord = Object.fromEntries(RECORD_ARRAY_NAMES.map((array) => [array, [{}]]));
 const headerFields = {
   block: select(['number', 'hash', 'parentSlot', 'parentHash', 'height', 'timestamp']),
@@ -38,7 +32,7 @@ export function buildBlockQuery(range: LineRange): string {
   return JSON.stringify({
     ...range,
     includeAllBlocks: true,
-    fields: allFields,
+    fields: storedFields,
     ...everyRecord,
   });
 }

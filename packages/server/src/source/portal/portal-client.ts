@@ -8,6 +8,7 @@ import { createGunzip } from 'node:zlib';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
+import { DATASET_NAME } from '@sluice/protocol/dataset-name';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import { type Dispatcher, Pool } from 'undici';
 import type { BlockRef } from '../../ledger/block.ts';
@@ -195,10 +196,12 @@ export class PortalClient {
   }
 }
 
+const datasetPath = new RegExp(`/datasets/${DATASET_NAME}/?$`);
+
 /** Rejects anything but the address of a dataset. The error does not repeat the address, because it may contain a key. */
 export function parsePortalUrl(text: string): URL {
   const url = parseSourceUrl(text);
-  if (/\/datasets\/[a-z0-9][a-z0-9-]{0,63}\/?$/.test(url.pathname)) return url;
+  if (datasetPath.test(url.pathname)) return url;
   throw new CodedError('portal-address-invalid');
 }
 
