@@ -145,6 +145,7 @@ export interface ErrorDetails {
     readonly to: number;
     readonly child: number;
   };
+  'import-parent-unknown': { readonly slot: number; readonly cause: string };
   'import-interrupted': { readonly dataset: string; readonly head: number | null };
 
   // The chain.

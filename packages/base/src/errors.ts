@@ -77,6 +77,9 @@ export const ERRORS = {
   'archive-hole': {
     text: 'blocks are missing in the archive; load the missing slots from another source or file, then run the command again',
   },
+  'import-parent-unknown': {
+    text: 'the node does not return the parent of the first block; use another node, or import without --rpc',
+  },
   'import-interrupted': {
     text: 'interrupted; the imported blocks are kept, run the command again to continue',
   },

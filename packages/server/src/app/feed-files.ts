@@ -7,7 +7,7 @@ import {
   type ImportProgress,
   importBlocks,
 } from '../ingest/import-blocks.ts';
-import type { Slot } from '../ledger/primitives.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import { LineBuffers } from '../source/files/line-buffers.ts';
 import { readBlockFiles } from '../source/files/read-block-files.ts';
 import { Closers } from './closers.ts';
@@ -18,6 +18,8 @@ export interface FeedFilesDependencies {
   /** Called with the number of bytes that were read from the files. */
   readonly onRead: (byteCount: number) => void;
   readonly onBlock: (byteLength: number) => void;
+  /** Returns the hash of a block that is not stored, if a source has it. */
+  readonly findHash?: ((slot: Slot) => Promise<BlockHash | undefined>) | undefined;
 }
 
 /** More threads would only wait for the thread that reads lines and merges. */
@@ -27,7 +29,7 @@ const workerCountMax = 8;
 export async function feedFiles(
   dataset: Dataset,
   paths: readonly string[],
-  { signal, onRead, onBlock }: FeedFilesDependencies,
+  { signal, onRead, onBlock, findHash }: FeedFilesDependencies,
 ): Promise<ImportProgress> {
   const closers = new Closers();
   try {
@@ -39,7 +41,7 @@ export async function feedFiles(
     const memory = new LineBuffers();
     const storedHash = async (slot: Slot) => {
       const stored = await findStored(dataset, slot);
-      return stored?.number === slot ? stored.hash : undefined;
+      return stored?.number === slot ? stored.hash : await findHash?.(slot);
     };
     const lines = readBlockFiles(paths, { onRead, memory, storedHash }, signal);
     const dependencies: ImportDependencies = {

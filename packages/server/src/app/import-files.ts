@@ -2,6 +2,7 @@
 
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
+import { Random } from '@sluice/base/random';
 import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
@@ -9,7 +10,9 @@ import type { Manifest } from '../dataset/manifest.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { dropDataset } from '../dataset/stored/drop-dataset.ts';
 import type { ImportProgress } from '../ingest/import-blocks.ts';
+import type { BlockHash, Slot } from '../ledger/primitives.ts';
 import { standardInput } from '../source/files/open-byte-stream.ts';
+import { openSource } from '../source/open-source.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { Closers } from './closers.ts';
 import { feedFiles } from './feed-files.ts';
@@ -21,6 +24,8 @@ export interface ImportOptions {
   readonly dataFolder: string;
   readonly name: string;
   readonly paths: readonly string[];
+  /** A node that knows the hash of a parent that is neither in the files nor in the dataset, as for the first block of an archive. */
+  readonly rpc?: string | undefined;
   /** The options of a new dataset. */
   readonly manifest: Pick<Manifest, 'votes' | 'metaOptional' | 'allowMissing'>;
 }
@@ -57,7 +62,9 @@ export async function importFiles(
       readBytes += byteCount;
       if (totalBytes !== undefined) dependencies.onRead(readBytes / totalBytes);
     };
-    const progress = await feedFiles(dataset, paths, { signal, onRead, onBlock });
+    const findHash =
+      options.rpc === undefined ? undefined : openHashFinder(options.rpc, dependencies, closers);
+    const progress = await feedFiles(dataset, paths, { signal, onRead, onBlock, findHash });
     const { start, head } = dataset.snapshot();
     if (signal.aborted) {
       throw new CodedError('import-interrupted', { dataset: name, head: head?.number ?? null });
@@ -66,6 +73,22 @@ export async function importFiles(
   } finally {
     await closers.closeAll();
   }
+}
+
+/** Returns a function that asks a node for the hash of a block. Throws if the node does not have it. */
+function openHashFinder(
+  url: string,
+  { clock, signal }: ImportFilesDependencies,
+  closers: Closers,
+): (slot: Slot) => Promise<BlockHash | undefined> {
+  const random = Random.fromSeed(0);
+  const source = openSource({ kind: 'rpc', name: 'rpc-1', url, wsUrls: [] }, { clock, random });
+  closers.add(() => source.close());
+  return async (slot) => {
+    const header = await source.header(slot, 'finalized', signal);
+    if (header.kind === 'ok') return header.value.hash;
+    throw new CodedError('import-parent-unknown', { slot, cause: header.cause });
+  };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Config } from '../../app/config/config-schema.ts';
 import { examineConfig } from '../../app/config/load-config.ts';
 import type { CommandContext } from '../context.ts';
 import type { Finding } from '../doctor/check.ts';
+import { checkArchive } from '../doctor/check-archive.ts';
 import { checkData } from '../doctor/check-data.ts';
 import { checkRemote } from '../doctor/check-remote.ts';
 import { checkSources } from '../doctor/check-sources.ts';
@@ -19,6 +20,7 @@ interface DoctorOptions extends ListenChoice {
   readonly data?: string;
   readonly rpc?: readonly string[];
   readonly portal?: readonly string[];
+  readonly archive?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -31,6 +33,7 @@ export function buildDoctorCommand(context: CommandContext): Command {
     .addOption(new Option('--data <folder>', 'the data folder (default: ./data)'))
     .addOption(new Option('--rpc <url...>', 'nodes to check'))
     .addOption(portalOption('datasets of other Sluices to check'))
+    .addOption(new Option('--archive <place...>', 'folders or addresses of archives to check'))
     .option('--json', 'print JSON, as when the output is piped')
     .addHelpText('after', examples)
     .action(async (options: DoctorOptions) => {
@@ -51,6 +54,7 @@ Examples:
   $ sluice doctor
   $ sluice doctor --config sluice.yaml
   $ sluice doctor --rpc http://127.0.0.1:8899 --data /var/lib/sluice
+  $ sluice doctor --archive https://files.example
   $ sluice doctor --json | jq '.[] | select(.state != "ok")'
 
 The exit code is 1 if anything is wrong; warnings leave it at 0.`;
@@ -67,6 +71,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
     ...findings,
     ...(await checkData(config.data)),
     ...(await checkSources(sources, () => systemClock.unixMs())),
+    ...(await Promise.all((options.archive ?? []).map(checkArchive))),
     ...(await checkRemote(config)),
     ...(await checkPorts([
       { what: 'interface', host: listen.host, port: listen.port },

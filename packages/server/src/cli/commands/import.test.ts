@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdtempSync,
@@ -11,7 +12,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
+import { systemClock } from '@sluice/base/clock';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BinaryWriter } from '../../source/testing/binary-writer.ts';
+import { encodeArchive } from '../../source/testing/encode-archive.ts';
+import {
+  encodeProtobufBlock,
+  type JsonBlock,
+  parseJsonBlock,
+} from '../../source/testing/encode-binary.ts';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 
@@ -44,6 +54,12 @@ interface RawTransaction {
   readonly meta: unknown;
 }
 
+/** Returns a line with every digit of its integers. */
+function parseLine(line: string): { slot: number; block: JsonBlock } {
+  const start = line.indexOf('"block":') + '"block":'.length;
+  return { slot: slotOf(line), block: parseJsonBlock(Buffer.from(line.slice(start, -1))) };
+}
+
 const importInto = (data: string, ...args: string[]) =>
   run('import', '--data', at(data), '--dataset', 'mine', ...args);
 
@@ -58,6 +74,66 @@ describe('sluice import', () => {
     );
     // The files share segments.
     expect(readdirSync(at('one/mine/segments'))).toHaveLength(1);
+  });
+
+  test('behavior: archives and protobufs give the same segments as lines, and a second import changes nothing', async () => {
+    const blocks = lines.map(parseLine);
+    writeFileSync(at('first.car'), encodeArchive(blocks.slice(0, 25)).bytes);
+    writeFileSync(at('second.car'), encodeArchive(blocks.slice(25)).bytes);
+    const list = blocks.map(({ block }) =>
+      new BinaryWriter().delimited(encodeProtobufBlock(block)),
+    );
+    const name = `${slotOf(lines[0])}-${slotOf(lines.at(-1))}.pb`;
+    writeFileSync(at(name), Buffer.concat(list.map((one) => one.finish())));
+    await importInto('by-lines', at('all.jsonl'));
+    await importInto('by-protobuf', at(name));
+    await importInto('by-archive', at('first.car'));
+    const next = await importInto('by-archive', at('first.car'), at('second.car'));
+    expect(next.out).toMatch(/^mine: 15 blocks imported, 25 already stored;/);
+    const again = await importInto('by-archive', at('second.car'), at('first.car'));
+    expect(again.out).toMatch(/^mine: 0 blocks imported, 40 already stored;/);
+    const segments = (data: string) =>
+      readdirSync(at(`${data}/mine/segments`)).map((one) =>
+        createHash('sha256')
+          .update(readFileSync(at(`${data}/mine/segments/${one}`)))
+          .digest('hex'),
+      );
+    expect(segments('by-protobuf')).toEqual(segments('by-lines'));
+    expect(readdirSync(at('by-archive/mine/segments'))).toHaveLength(2);
+    const verified = await run('verify', '--data', at('by-archive'));
+    expect(verified.code).toBe(0);
+  });
+
+  test('error: a hole in an archive is reported with its slots, and filled from another file', async () => {
+    const blocks = lines.map(parseLine);
+    const holed = encodeArchive(blocks.filter((_, i) => i < 10 || i > 12)).bytes;
+    writeFileSync(at('holed.car'), holed);
+    const { code, err } = await importInto('hole', at('holed.car'));
+    expect(code).toBe(1);
+    const range = `from ${slotOf(lines[9]) + 1}, to ${slotOf(lines[12])}, child ${slotOf(lines[13])}`;
+    expect(err).toContain(range);
+    writeFileSync(at('missing.jsonl'), lines.slice(10, 13).join('\n'));
+    await importInto('hole', at('missing.jsonl'));
+    const filled = await importInto('hole', at('holed.car'));
+    expect(filled.out).toMatch(/^mine: 27 blocks imported, 10 already stored;/);
+  });
+
+  test('behavior: a node gives the hash of the parent of the first block of an archive', async () => {
+    const chain = { seed: 3, startSlot: 500, skipRate: 0.2, forkRate: 0 };
+    const node = await startSimulatedNode({ paused: true, chain }, { clock: systemClock });
+    writeFileSync(at('late.car'), encodeArchive([parseLine(lines[1] as string)]).bytes);
+    try {
+      const unknown = await importInto('late', at('late.car'), '--rpc', 'http://127.0.0.1:9');
+      expect(unknown.err).toContain('[import-parent-unknown]');
+      const known = await importInto('late', at('late.car'), '--rpc', node.rpcUrl);
+      expect([known.code, known.err, known.out]).toEqual([
+        0,
+        expect.anything(),
+        expect.stringContaining('1 blocks imported'),
+      ]);
+    } finally {
+      await node.close();
+    }
   });
 
   test('behavior: blocks that are already stored are skipped', async () => {

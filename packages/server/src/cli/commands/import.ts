@@ -7,9 +7,11 @@ import { formatCount } from '../format-table.ts';
 import { addNormalizeOptions, chooseNormalize, type NormalizeChoice } from '../normalize-choice.ts';
 import { datasetNameOption } from '../parse-option.ts';
 import { Progress } from '../progress.ts';
+import { checkAddresses } from '../source-options.ts';
 import { stopSignal } from '../stop-signal.ts';
 
 interface ImportCommandOptions extends NormalizeChoice {
+  readonly rpc?: string;
   readonly data: string;
   readonly dataset: string;
 }
@@ -22,10 +24,18 @@ export function buildImportCommand(context: CommandContext): Command {
       'files of lines {"slot":N,"block":…}, plain, gzip or zstd; archives (*.car); protobufs (SLOT.pb); - for standard input',
     )
     .option('--data <folder>', 'the data folder', './data')
-    .requiredOption('--dataset <name>', 'the dataset to import into', datasetNameOption);
+    .requiredOption('--dataset <name>', 'the dataset to import into', datasetNameOption)
+    .option(
+      '--rpc <url>',
+      'a node that has the parent of the first block, whose hash archives lack',
+    );
   return addNormalizeOptions(command)
     .addHelpText('after', examples)
-    .action((paths: string[], options: ImportCommandOptions) => runImport(paths, options, context));
+    .action((paths: string[], options: ImportCommandOptions) => {
+      const { rpc } = options;
+      checkAddresses(command, rpc === undefined ? {} : { rpc: [rpc] });
+      return runImport(paths, options, context);
+    });
 }
 
 const examples = `
@@ -42,7 +52,7 @@ again continues after an interruption or a block that did not link.`;
 
 async function runImport(
   paths: readonly string[],
-  { data, dataset: name, ...choice }: ImportCommandOptions,
+  { data, dataset: name, rpc, ...choice }: ImportCommandOptions,
   { out, err }: CommandContext,
 ): Promise<void> {
   const manifest = chooseNormalize(choice);
@@ -52,7 +62,7 @@ async function runImport(
     { err, clock: systemClock },
   );
   const summary = await importFiles(
-    { dataFolder: data, name, paths, manifest },
+    { dataFolder: data, name, paths, manifest, rpc },
     {
       clock: systemClock,
       signal: stopSignal(),

@@ -63,6 +63,11 @@ export class BinaryWriter {
       .bytes(bytes);
   }
 
+  /** Writes a message after its length. */
+  delimited(message: Uint8Array): this {
+    return this.varint(message.length).bytes(message);
+  }
+
   /** Writes a protobuf field with an integer, unless it is 0, which protobuf omits. */
   integer(number: number, value: AnyInteger): this {
     if (BigInt(value) === 0n) return this;

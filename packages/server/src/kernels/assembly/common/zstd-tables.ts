@@ -194,17 +194,53 @@ function buildHuffman(count: u32): bool {
   const rest = (<u32>1 << log) - sum;
   if (popcnt(rest) != 1) return false;
   store<u8>(weights + count, 32 - clz(rest));
-  let place = huffmanTable;
+  return fillHuffman(count + 1, log);
+}
+
+/** Where the entries of the next symbol of each weight begin. Symbols of small weights, with long codes, come first. */
+const nextEntries = memory.data(16 * 4, 4);
+
+function fillHuffman(symbolCount: u32, log: u32): bool {
+  memory.fill(nextEntries, 0, 64);
+  for (let symbol: u32 = 0; symbol < symbolCount; symbol++) {
+    const counter = nextEntries + (<u32>load<u8>(weights + symbol) << 2);
+    store<u32>(counter, load<u32>(counter) + 1);
+  }
+  let place: u32 = 0;
   for (let weight: u32 = 1; weight <= log; weight++) {
-    for (let symbol: u32 = 0; symbol <= count; symbol++) {
-      if (<u32>load<u8>(weights + symbol) != weight) continue;
-      const entry = symbol | ((log + 1 - weight) << 8);
-      for (let i: u32 = 0; i < <u32>1 << (weight - 1); i++, place += 2) store<u16>(place, <u16>entry);
-    }
+    const entry = nextEntries + (weight << 2);
+    const count = load<u32>(entry);
+    store<u32>(entry, place);
+    place += count << (weight - 1);
+  }
+  if (place != <u32>1 << log) return false;
+  for (let symbol: u32 = 0; symbol < symbolCount; symbol++) {
+    const weight = <u32>load<u8>(weights + symbol);
+    if (weight == 0) continue;
+    const next = nextEntries + (weight << 2);
+    const first = load<u32>(next);
+    const length = <u32>1 << (weight - 1);
+    store<u32>(next, first + length);
+    fillEntries(huffmanTable + (first << 1), length, symbol | ((log + 1 - weight) << 8));
   }
   huffmanLog = log;
-  hasHuffman = place == huffmanTable + (2 << log);
-  return hasHuffman;
+  hasHuffman = true;
+  return true;
+}
+
+/** Stores the same entry `length` times, which is a power of two. */
+function fillEntries(place: usize, length: u32, entry: u32): void {
+  if (length == 1) {
+    store<u16>(place, <u16>entry);
+    return;
+  }
+  const pair = entry | (entry << 16);
+  if (length == 2) {
+    store<u32>(place, pair);
+    return;
+  }
+  const four = <u64>pair | (<u64>pair << 32);
+  for (const end = place + (length << 1); place < end; place += 8) store<u64>(place, four);
 }
 
 /** Decodes `count` symbols from a stream that is read from its end. Returns false unless they use exactly all of its bits. */
@@ -214,6 +250,19 @@ export function decodeHuffman(start: usize, end: usize, out: usize, count: u32):
   const log = <i32>huffmanLog;
   const mask: u32 = (1 << huffmanLog) - 1;
   const outEnd = out + count;
+  // A word has at least 57 bits of the stream, and five codes have at most 55.
+  const shift = <u64>(64 - huffmanLog);
+  while (left >= 64 && out + 5 <= outEnd) {
+    const byteEnd = (left + 7) >> 3;
+    let bits = load<u64>(start + byteEnd - 8) << <u64>((byteEnd << 3) - left);
+    for (let i: u32 = 0; i < 5; i++) {
+      const entry = <u32>load<u16>(huffmanTable + (<usize>(bits >> shift) << 1));
+      store<u8>(out + i, entry);
+      bits <<= <u64>(entry >> 8);
+      left -= <i32>(entry >> 8);
+    }
+    out += 5;
+  }
   for (; out < outEnd; out++) {
     const from = left - log;
     // Fewer bits than the longest code may be left; the missing ones are zeros.

@@ -6,22 +6,22 @@ import { readFileSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { buildDraft, prepareBlock, prepareDraft } from '../../ingest/prepare/prepared-block.ts';
 import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import { ZstdDecoder } from '../../kernels/zstd-decoder.ts';
 import { toSlot } from '../../ledger/primitives.ts';
-import type { NormalizeOptions } from '../normalize/normalize-options.ts';
-import { blockReaders, kernelTexts } from '../read-block.ts';
-import type { BlockFormat } from '../source.ts';
-import { archiveBytes } from '../testing/binary-forms.ts';
-import { wholeBlock } from '../testing/damaged-block.ts';
-import { storeAsZstd } from '../testing/encode-archive.ts';
+import type { NormalizeOptions } from '../../source/normalize/normalize-options.ts';
+import { blockReaders, kernelTexts } from '../../source/read-block.ts';
+import type { BlockFormat } from '../../source/source.ts';
+import { archiveBytes } from '../../source/testing/binary-forms.ts';
+import { wholeBlock } from '../../source/testing/damaged-block.ts';
+import { storeAsZstd } from '../../source/testing/encode-archive.ts';
 import {
   encodeStatusMeta,
   encodeWireTransaction,
   parseJsonBlock,
-} from '../testing/encode-binary.ts';
-import { toBytes } from '../testing/raw-block.ts';
+} from '../../source/testing/encode-binary.ts';
+import { toBytes } from '../../source/testing/raw-block.ts';
+import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
 
 interface Sample {
   readonly name: string;
@@ -39,7 +39,10 @@ const zstd = new ZstdDecoder();
 const unpackedBytesMax = 1_000_000;
 const refused = 'refused:';
 
-const corpus = readFileSync(new URL('../testing/binary-corpus.txt', import.meta.url), 'utf8')
+const corpus = readFileSync(
+  new URL('../../source/testing/binary-corpus.txt', import.meta.url),
+  'utf8',
+)
   .split('\n')
   .filter((line) => line !== '')
   .map((line): Sample => {
