@@ -2,6 +2,7 @@
  * DuckDB's tables, as an analyst would define them: one table per kind, natural types, the wire's names, rows in chain
  * order. Derived values that queries use often (feePayer, d1 to d8) are columns.
  */
+import { assert } from '@sluice/base/assert';
 import { type FieldRow, fieldRows, type Kind, type WireType } from '@sluice/protocol/field-table';
 import { entriesOf } from '@sluice/protocol/typed-keys';
 
@@ -70,6 +71,6 @@ function columnType(kind: Kind, name: string, { wire }: FieldRow): string {
   if (name === 'transactionIndex' || name === 'logIndex') return 'UINTEGER';
   const type =
     smallerTypes[`${kind}.${name}`] ?? (duckdbTypes as Partial<Record<WireType, string>>)[wire];
-  if (type === undefined) throw new TypeError(`DuckDB has no column for ${kind}.${name}`);
+  assert(type !== undefined, `DuckDB has a type for ${kind}.${name}`);
   return type;
 }

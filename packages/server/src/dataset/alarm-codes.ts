@@ -8,6 +8,7 @@
  * blocks.
  */
 export const GROWTH_ALARMS = [
+  'block-bytes-invalid',
   'block-counts-differ',
   'block-field-invalid',
   'block-field-missing',

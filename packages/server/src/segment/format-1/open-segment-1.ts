@@ -35,7 +35,7 @@ import { BLOCK_COLUMN_NAMES_1, COLUMN_NAMES_1 } from './columns.ts';
 import { type Directory, decodeDirectory, type GroupEntry } from './directory.ts';
 
 /** The caller has checked the version in the header. */
-export function openSegment1(bytes: Uint8Array): RowSegment {
+function openSegment1(bytes: Uint8Array): RowSegment {
   if (bytes.length < headerBytes + footerBytes) throw damaged('footer', 'it is truncated');
   const footer = decodeFooter(bytes.subarray(bytes.length - footerBytes), bytes.length);
   const stored = bytes.subarray(footer.offset, footer.offset + footer.storedLength);
