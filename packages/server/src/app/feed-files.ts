@@ -43,7 +43,9 @@ export async function feedFiles(
       const stored = await findStored(dataset, slot);
       return stored?.number === slot ? stored.hash : await findHash?.(slot);
     };
-    const lines = readBlockFiles(paths, { onRead, memory, storedHash }, signal);
+    const storedHead = () => dataset.snapshot().head?.number;
+    const reading = { onRead, memory, storedHash, storedHead };
+    const lines = readBlockFiles(paths, reading, signal);
     const dependencies: ImportDependencies = {
       dataset,
       prepare: (slot, bytes, format) => pool.normalize(slot, bytes, format),

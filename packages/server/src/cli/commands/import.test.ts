@@ -16,7 +16,7 @@ import { systemClock } from '@sluice/base/clock';
 import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BinaryWriter } from '../../source/testing/binary-writer.ts';
-import { encodeArchive } from '../../source/testing/encode-archive.ts';
+import { encodeArchive, encodeSlotRanges } from '../../source/testing/encode-archive.ts';
 import {
   encodeProtobufBlock,
   type JsonBlock,
@@ -102,6 +102,18 @@ describe('sluice import', () => {
     expect(readdirSync(at('by-archive/mine/segments'))).toHaveLength(2);
     const verified = await run('verify', '--data', at('by-archive'));
     expect(verified.code).toBe(0);
+  });
+
+  test('behavior: an archive with an index is read from the last stored block on', async () => {
+    const blocks = lines.map(parseLine);
+    const archive = encodeArchive(blocks);
+    writeFileSync(at('epoch-0.car'), archive.bytes);
+    writeFileSync(at('epoch-0-slot-ranges.raw'), encodeSlotRanges(archive, 0));
+    await importInto('indexed', at('a.jsonl'));
+    const { out } = await importInto('indexed', at('epoch-0.car'));
+    expect(out).toMatch(/^mine: 25 blocks imported, 1 already stored;/);
+    const again = await importInto('indexed', at('epoch-0.car'));
+    expect(again.out).toMatch(/^mine: 0 blocks imported, 1 already stored;/);
   });
 
   test('error: a hole in an archive is reported with its slots, and filled from another file', async () => {

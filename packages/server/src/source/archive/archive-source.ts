@@ -5,11 +5,19 @@
 
 import { isCodedError } from '@sluice/base/errors';
 import type { BlockHeader } from '../../ledger/block.ts';
-import { type Slot, toSlot } from '../../ledger/primitives.ts';
+import type { Slot } from '../../ledger/primitives.ts';
 import { normalizeDefaults } from '../normalize/normalize-options.ts';
 import { refusal, type SourceResult } from '../refusal.ts';
 import type { Commitment, Source, SourceIdentity } from '../source.ts';
 import { type ArchiveFiles, openArchiveFiles } from './archive-files.ts';
+import {
+  type ByteRange,
+  EpochIndex,
+  epochSlots,
+  groupSlots,
+  indexBytesMax,
+  indexName,
+} from './epoch-index.ts';
 import { parentHashBytes, readArchiveHeader } from './read-archive-block.ts';
 
 export interface ArchiveSourceOptions {
@@ -19,22 +27,11 @@ export interface ArchiveSourceOptions {
   readonly place: string;
 }
 
-/** The slots of an epoch. */
-const epochSlots = 432_000;
-/** An entry of an index: the offset of a block in 64 bits and its length in 32; zero for a slot without a block. */
-const entryBytes = 12;
-/** The slots whose blocks are read together: a few megabytes. */
-const groupSlots = 8;
 /** The largest range that is read at once. Larger groups are read block by block. */
 const groupBytesMax = 64 * 1024 * 1024;
 /** More than the blocks that are loaded at the same time belong to. */
 const groupCountMax = 4;
 const indexCountMax = 2;
-
-interface Range {
-  readonly offset: number;
-  readonly length: number;
-}
 
 export class ArchiveSource implements Source {
   readonly name: string;
@@ -132,7 +129,7 @@ export class ArchiveSource implements Source {
   #readGroup(
     slot: Slot,
     epoch: number,
-    range: Range,
+    range: ByteRange,
     signal: AbortSignal,
   ): Promise<SourceResult<Uint8Array>> {
     const key = Math.floor(slot / groupSlots);
@@ -152,13 +149,11 @@ export class ArchiveSource implements Source {
   }
 
   async #readIndex(epoch: number, signal: AbortSignal): Promise<SourceResult<EpochIndex>> {
-    const name = `epoch-${epoch}-slot-ranges.raw`;
-    const read = await this.#files.readAll(name, epochSlots * entryBytes, signal);
+    const name = indexName(epoch);
+    const read = await this.#files.readAll(name, indexBytesMax, signal);
     if (read.kind === 'refused') return read;
-    if (read.value.length % entryBytes !== 0) {
-      return refusal('malformed', `${name} has ${read.value.length} bytes`);
-    }
-    const index = new EpochIndex(epoch, read.value);
+    const index = EpochIndex.read(epoch, read.value);
+    if (index === undefined) return refusal('malformed', `${name} has ${read.value.length} bytes`);
     const [first] = index.list({ first: 0, last: Number.POSITIVE_INFINITY });
     if (first !== undefined && (this.#lowest === undefined || first < this.#lowest)) {
       this.#lowest = first;
@@ -202,48 +197,5 @@ function remember<Value>(
   for (const oldest of kept.keys()) {
     if (kept.size <= countMax) break;
     kept.delete(oldest);
-  }
-}
-
-/** Where the block of each slot of an epoch is. */
-class EpochIndex {
-  readonly #epoch: number;
-  readonly #view: DataView;
-
-  constructor(epoch: number, bytes: Uint8Array) {
-    this.#epoch = epoch;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
-
-  rangeOf(slot: number): Range | undefined {
-    const at = (slot - this.#epoch * epochSlots) * entryBytes;
-    if (at < 0 || at + entryBytes > this.#view.byteLength) return undefined;
-    const length = this.#view.getUint32(at + 8, true);
-    const offset = Number(this.#view.getBigUint64(at, true));
-    return length === 0 || !Number.isSafeInteger(offset) ? undefined : { offset, length };
-  }
-
-  /** Returns the range of all blocks of the slots that are read together with this one. */
-  groupOf(slot: number): Range {
-    const first = Math.floor(slot / groupSlots) * groupSlots;
-    let [start, end] = [Number.POSITIVE_INFINITY, 0];
-    for (let one = first; one < first + groupSlots; one++) {
-      const range = this.rangeOf(one);
-      if (range === undefined) continue;
-      start = Math.min(start, range.offset);
-      end = Math.max(end, range.offset + range.length);
-    }
-    return { offset: start, length: end - start };
-  }
-
-  /** Returns the slots with a block, ascending. */
-  list({ first, last }: { readonly first: number; readonly last: number }): Slot[] {
-    const start = this.#epoch * epochSlots;
-    const end = start + this.#view.byteLength / entryBytes;
-    const slots: Slot[] = [];
-    for (let slot = Math.max(first, start); slot < end && slot <= last; slot++) {
-      if (this.rangeOf(slot) !== undefined) slots.push(toSlot(slot));
-    }
-    return slots;
   }
 }

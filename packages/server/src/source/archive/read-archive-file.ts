@@ -33,6 +33,8 @@ export interface ArchiveOptions {
   readonly path: string;
   readonly blockBytesMax: number;
   readonly memory?: LineMemory | undefined;
+  /** Whether reading begins at a block, after the header. */
+  readonly isAfterHeader?: boolean;
 }
 
 /** The block before the next one. An archive has the slot of a parent but not its hash, so it is carried over, also between files. */
@@ -61,7 +63,7 @@ export async function* readArchiveFile(
 ): AsyncGenerator<BlockLine> {
   const { path, memory = collectedMemory } = options;
   const finder = new BlockFinder(read, options);
-  await finder.skipHeader();
+  if (options.isAfterHeader !== true) await finder.skipHeader();
   for (let run = await finder.nextBlock(); run !== undefined; run = await finder.nextBlock()) {
     const { slot, hash, sections } = run;
     const parentHash = await findParentHash(run, path, chain);

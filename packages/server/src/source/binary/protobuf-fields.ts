@@ -5,13 +5,14 @@ export const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 /**
  * Calls `take` for each field of a protobuf message with its number and wire type, and the cursor at its value. `take` returns whether it
- * has read the value; others are skipped, so that newer messages can be read.
+ * has read the value; others are skipped, so that newer messages can be read. Ends early once `isDone` returns true.
  */
 export function readFields(
   cursor: ByteCursor,
   take: (field: number, type: number, cursor: ByteCursor) => boolean,
+  isDone: () => boolean = () => false,
 ): void {
-  while (!cursor.isAtEnd) {
+  while (!cursor.isAtEnd && !isDone()) {
     const start = cursor.at;
     const tag = cursor.varint();
     const field = Math.floor(Number(tag) / 8);

@@ -78,17 +78,21 @@ interface Parent {
   readonly hash: BlockHash | undefined;
 }
 
-/** Reads the slot of the parent and the hash of the block itself. */
+/** Reads the slot of the parent and the hash of the block itself, which are the first fields. */
 function readParent(bytes: Uint8Array, slot: Slot): Parent {
   const cursor = new ByteCursor(bytes, { slot, part: 'block' });
   let parentSlot: Slot | undefined;
   let hash: BlockHash | undefined;
-  readFields(cursor, (field, type) => {
-    if (field === 2 && type === wire.bytes) hash = parseBlockHash(readText(cursor));
-    else if (field === 3 && type === wire.varint) parentSlot = parseSlot(cursor.varint());
-    else return false;
-    return true;
-  });
+  readFields(
+    cursor,
+    (field, type) => {
+      if (field === 2 && type === wire.bytes) hash = parseBlockHash(readText(cursor));
+      else if (field === 3 && type === wire.varint) parentSlot = parseSlot(cursor.varint());
+      else return false;
+      return true;
+    },
+    () => parentSlot !== undefined && hash !== undefined,
+  );
   return { slot: parentSlot ?? toSlot(0), hash };
 }
 

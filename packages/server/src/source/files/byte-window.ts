@@ -65,13 +65,16 @@ export class ByteWindow {
   }
 }
 
-/** Reads a file directly into the buffers of the caller. */
+/** Reads a file from an offset on, directly into the buffers of the caller. */
 export function fileReader(
   file: FileHandle,
+  offset: number,
   onRead: ((byteCount: number) => void) | undefined,
 ): ReadInto {
+  let position = offset;
   return async (target) => {
-    const { bytesRead } = await file.read(target, 0, target.length);
+    const { bytesRead } = await file.read(target, 0, target.length, position);
+    position += bytesRead;
     onRead?.(bytesRead);
     return bytesRead;
   };

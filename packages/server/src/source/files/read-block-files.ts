@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { open, stat } from 'node:fs/promises';
+import { open, readFile as readWhole, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { isCodedError } from '@sluice/base/errors';
 import type { BlockHash, Slot } from '../../ledger/primitives.ts';
+import { EpochIndex, indexName } from '../archive/epoch-index.ts';
 import { type ArchiveChain, isArchive, readArchiveFile } from '../archive/read-archive-file.ts';
 import { isProtobufFile, readProtobufFile } from '../binary/read-protobuf-file.ts';
 import { normalizeDefaults } from '../normalize/normalize-options.ts';
@@ -27,6 +29,8 @@ export interface ReadFilesOptions extends Pick<ReadLinesOptions, 'onRead' | 'mem
   readonly isAllOrNothing?: boolean;
   /** Returns the hash of a stored block, which archives do not have for the parent of their first block. */
   readonly storedHash?: (slot: Slot) => Promise<BlockHash | undefined>;
+  /** Returns the newest stored slot. An archive with an index is read from its block on. */
+  readonly storedHead?: () => Slot | undefined;
 }
 
 /**
@@ -59,15 +63,20 @@ export async function* readBlockFiles(
 
 async function* readOneFile(
   path: string,
-  { onRead, memory }: Pick<ReadLinesOptions, 'onRead' | 'memory'>,
+  { onRead, memory, storedHead }: Pick<ReadFilesOptions, 'onRead' | 'memory' | 'storedHead'>,
   chain: ArchiveChain,
   signal: AbortSignal,
 ): AsyncGenerator<BlockLine> {
   const binary = { path, blockBytesMax, memory };
   if (isProtobufFile(path)) {
-    yield* withReader(path, { onRead, signal }, (read) => readProtobufFile(read, binary));
+    const readBlocks = (read: ReadInto) => readProtobufFile(read, binary);
+    yield* withReader(path, { onRead, signal, offset: 0 }, readBlocks);
   } else if (await isArchiveFile(path, signal)) {
-    yield* withReader(path, { onRead, signal }, (read) => readArchiveFile(read, binary, chain));
+    const offset = await findOffset(path, storedHead?.());
+    onRead?.(offset);
+    const options = { ...binary, isAfterHeader: offset > 0 };
+    const readBlocks = (read: ReadInto) => readArchiveFile(read, options, chain);
+    yield* withReader(path, { onRead, signal, offset }, readBlocks);
   } else {
     yield* readBlockLines(path, { onRead, memory, lineBytesMax, signal });
   }
@@ -76,22 +85,31 @@ async function* readOneFile(
 /** Opens a binary file and closes it at the end. A plain file is read without copies, others through a stream. */
 async function* withReader(
   path: string,
-  options: Pick<ReadLinesOptions, 'onRead' | 'signal'>,
+  options: Pick<ReadLinesOptions, 'onRead' | 'signal'> & { readonly offset: number },
   readBlocks: (read: ReadInto) => AsyncGenerator<BlockLine>,
 ): AsyncGenerator<BlockLine> {
   const file = await openPlainFile(path).catch((error: unknown) => {
     throw describeReadFailure(error, { path });
   });
   try {
-    const { onRead } = options;
+    const { onRead, offset } = options;
     const read =
-      file === undefined ? chunkReader(readFile(path, options)) : fileReader(file, onRead);
+      file === undefined ? chunkReader(readFile(path, options)) : fileReader(file, offset, onRead);
     yield* readBlocks(read);
   } catch (error) {
     throw describeReadFailure(error, { path });
   } finally {
     await file?.close();
   }
+}
+
+/** Returns where the block of a slot is in an archive with an index next to it, and 0 if there is none. */
+async function findOffset(path: string, slot: Slot | undefined): Promise<number> {
+  const epoch = Number(/^epoch-(\d+)\.car$/.exec(basename(path))?.[1]);
+  if (slot === undefined || Number.isNaN(epoch)) return 0;
+  const bytes = await readWhole(join(dirname(path), indexName(epoch))).catch(() => undefined);
+  const index = bytes === undefined ? undefined : EpochIndex.read(epoch, bytes);
+  return index?.rangeOf(slot)?.offset ?? 0;
 }
 
 /** Returns whether a file is an archive, by its name or by its first bytes. A FIFO can only be read once, so its name decides. */
