@@ -1,4 +1,4 @@
-/** Checks the laws on the bytes of a node, which also have the balances of accounts that a transaction only names. */
+/** Checks the laws on the responses of a node. They list the balances of all accounts of a transaction, even of those that it does not change. */
 interface WireInstruction {
   readonly accounts: readonly number[];
   readonly programIdIndex: number;
@@ -38,7 +38,7 @@ interface WireBlock {
 /** Reads the bytes of blocks in order and lists violations. `JSON.parse` rounds integers above 2^53, but equal ones stay equal. */
 export class WireChecker {
   readonly broken: string[] = [];
-  /** How many accounts kept their balance in a transaction that names them. */
+  /** The number of unchanged balances, over all transactions. */
   keptCount = 0;
   readonly #lamports = new Map<string, number>();
   readonly #amounts = new Map<string, string>();

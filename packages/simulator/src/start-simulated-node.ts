@@ -5,7 +5,7 @@ import { createLedger, type LedgerOptions, type SimulatedLedger } from './simula
 import { type NodeOptions, type SimulatedNode, startNode } from './start-node.ts';
 
 export interface SimulatedLedgerOptions extends LedgerOptions {
-  /** The options of the blocks' content. The default seed is that of the chain. */
+  /** The options of the blocks' content. The default seed is the seed of the chain. */
   readonly content?: ContentInput;
 }
 

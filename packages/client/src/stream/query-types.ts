@@ -36,7 +36,7 @@ type TrueName<Selector> = {
   [Name in keyof Selector]-?: [Selector[Name]] extends [true] ? Name : never;
 }[keyof Selector];
 
-/** The fields that are selected by a value of which the compiler only knows that it is a boolean. */
+/** The fields whose value has the type `boolean`: the compiler does not know whether they are selected. */
 type PossibleName<K extends Kind, D extends Dialect, F> = [F] extends [undefined]
   ? never
   : UnknownName<SelectorOf<F, K>> & FieldName<K, D>;

@@ -193,7 +193,7 @@ describe('trim', () => {
     expect(unsealed).toMatchObject({ segments: [], anchor: ref('a12'), start: 13 });
   });
 
-  test('error: chain-trim-too-high states the finalized slot, or that there is none', () => {
+  test('error: chain-trim-too-high states the finalized slot, or that no block is finalized', () => {
     const code = 'chain-trim-too-high';
     const change: ChainChange = { kind: 'trim', keepFrom: slot(15) };
     expect(rejection(sealed(), change)).toEqual({ code, keepFrom: 15, finalizedSlot: 14 });

@@ -32,7 +32,7 @@ export type PositionColumn = { readonly isNullable: boolean } & (
 export type AddressTest =
   /** Keys of a transaction, or accounts of an instruction. `target` is one of the kernel's `TARGET_` numbers or an account position. */
   | { readonly by: 'target'; readonly target: number }
-  /** One column, or two of which either may match. */
+  /** One column, or two columns; a row matches if either of them does. */
   | {
       readonly by: 'columns';
       readonly columns: readonly [PositionColumn] | readonly [PositionColumn, PositionColumn];

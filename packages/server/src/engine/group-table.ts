@@ -6,7 +6,7 @@ import type { GroupColumns } from './group-columns.ts';
 import type { LoadedColumn, MadeColumn } from './make-column.ts';
 import { type AddressFilter, isByProgram, type PlannedItem } from './plan-items.ts';
 
-/** Returns the arrays of which the items can select rows, matched or related. */
+/** Returns the arrays whose rows the items can select, as matches or as related rows. */
 export function selectableArrays(items: readonly PlannedItem[]): ReadonlySet<RecordArray> {
   const arrays = new Set<RecordArray>();
   for (const { array, relations } of items) {

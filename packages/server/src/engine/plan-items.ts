@@ -124,7 +124,7 @@ function resolveFilters<A extends RecordArray>(
 
 type FilterValue = AddressList | readonly Hex[] | readonly LogKind[] | boolean;
 
-/** Returns the ids of those addresses that the segment has, ascending. */
+/** Returns the ids of the addresses that occur in the segment, ascending. */
 function findIds(list: AddressList, index: SegmentIndex): Uint32Array {
   const ids: number[] = [];
   for (const key of keysOf(list)) {

@@ -9,7 +9,7 @@
  * bytes, from the disk or from the store, as damage, and the owner evicts the object.
  *
  * Admission: everything that is fetched is stored. Eviction: whole objects by LRU, first those that were used only once, so that one
- * scan of all history does not evict what is used every day.
+ * scan of all history does not evict data that is used every day.
  */
 import { readdirSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';

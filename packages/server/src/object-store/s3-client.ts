@@ -284,7 +284,7 @@ const pieceBytes = 1 << 16;
 const systemBufferBytes = 4 << 20;
 const slowestBytesPerMs = 64;
 
-/** Yields the next piece when the connection has accepted the one before. */
+/** Yields each piece after the connection has accepted the previous one. */
 async function* inPieces(body: Uint8Array, onProgress: OnProgress): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < body.length; start += pieceBytes) {
     yield body.subarray(start, start + pieceBytes);

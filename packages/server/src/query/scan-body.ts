@@ -54,7 +54,7 @@ interface Frame {
 }
 
 /**
- * Scans valid JSON text. Rejects an object with a duplicate key, of which `JSON.parse` would silently keep the last.
+ * Scans valid JSON text. Rejects an object with a duplicate key, because `JSON.parse` would silently keep only the last value.
  * Returns the numbers at the top level of the body as they were written, with every digit.
  */
 export function scanKeys(text: string): ReadonlyMap<string, string> {

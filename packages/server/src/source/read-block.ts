@@ -16,7 +16,7 @@ export type ReadBlock = (
   kernel?: TransactionKernel,
 ) => NormalizedBlock;
 
-/** What a kernel has to know about the ledger. */
+/** The properties of the ledger that a kernel needs. */
 export const kernelTexts: KernelTexts = {
   voteProgram,
   instructionErrors: errorVariants.instructionErrors,

@@ -24,8 +24,8 @@ const socketName = 'writer.sock';
 /** A system has about 104 bytes for the path of a socket. Some reject a longer path, others silently truncate it. */
 const socketPathBytesMax = 100;
 /**
- * The kernel accepts connections even for an owner that is stopped or very busy. So if nothing is known after this time, an
- * owner is assumed to exist.
+ * The kernel accepts connections even for an owner that is stopped or very busy. If the attempt to connect has neither succeeded nor
+ * failed after this time, an owner is assumed to exist.
  */
 const connectMsMax = 2_000;
 const attemptCountMax = 5;
@@ -103,15 +103,15 @@ export class WriterLock {
   }
 }
 
-/** A path of a folder for sockets, until it is closed. */
+/** A path of a folder that is short enough for sockets. It is valid until it is closed. */
 interface ReachedFolder {
   readonly path: string;
   readonly close: () => void;
 }
 
 /**
- * Returns a short path of a folder with a long one, so that the socket itself is always in the data folder: two processes may
- * have different temporary folders. Linux has such a path for every open folder. Elsewhere it is a symbolic link.
+ * Returns a short path for a folder whose path may be too long for a socket. The socket itself is always in the data folder, because
+ * two processes may have different temporary folders. Linux has a short path for every open folder; elsewhere it is a symbolic link.
  */
 export function reachFolder(folder: string, platform = process.platform): ReachedFolder {
   const longest = join(folder, `${socketName}.${process.pid}.${attemptCountMax}`);
@@ -129,8 +129,8 @@ export function reachFolder(folder: string, platform = process.platform): Reache
 }
 
 /**
- * Whether the process that holds the lock of a folder runs. It closes every connection to its socket at once, while the kernel accepts
- * connections for a stopped process, which then stay open.
+ * Returns whether the process that holds the lock of a folder is running. A running owner closes every connection to its socket at once.
+ * For a stopped process the kernel accepts connections too, but they stay open.
  */
 export function isOwnerRunning(folder: string): Promise<boolean> {
   return new Promise((resolve) => {

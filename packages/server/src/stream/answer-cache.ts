@@ -4,7 +4,7 @@ import type { EvaluatedBlocks } from './block-evaluator.ts';
 /** The accounted size of a piece in addition to its lines. */
 const pieceBytes = 1024;
 
-/** The number of entries for remembered requests; a power of two. A request overwrites the one whose hash has the same low bits. */
+/** The number of entries for remembered requests; a power of two. A request overwrites the entry whose hash has the same low bits. */
 const requestedCountMax = 1 << 16;
 
 /**

@@ -24,7 +24,7 @@ export interface EvaluatedBlocks {
   /** The lines of the run; `null` if no block of it has one. */
   readonly piece: LinePiece | null;
   readonly lastCovered: BlockRef;
-  /** Whether the last line of the piece is that of the last covered block. */
+  /** Whether the last line of the piece is the line of the last covered block. */
   readonly endsWithLine: boolean;
   /** The header-only line of the last covered block, which marks progress or the position to resume from. */
   headerLine(): LinePiece;

@@ -11,7 +11,7 @@ export interface CachedEvaluatorDependencies {
   /** The name of the dataset, because datasets share the cache. */
   readonly dataset: string;
   readonly answers: AnswerCache;
-  /** None of the runs of blocks that it returns may cross the end of a sealed segment. */
+  /** A run of blocks that it returns must not cross the end of a sealed segment. */
   readonly evaluator: BlockEvaluator;
 }
 

@@ -148,7 +148,7 @@ export class Followers {
 
   async #wakeWhere(waiters: Iterable<Waiter>, isDue: (waiter: Waiter) => boolean): Promise<void> {
     let woken = 0;
-    // A waiter that returns during this loop is at the end of the set and has seen the state, so it is not due.
+    // A waiter that is added again during this loop is visited too. It is not due, because it has already seen the current state.
     for (const waiter of waiters) {
       if (!isDue(waiter)) continue;
       waiter.settle();

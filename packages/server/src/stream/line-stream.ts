@@ -4,7 +4,7 @@
  *   scan ──► at the tip ──► wait ──► scan …       ends: complete, fork, time, quiet, closing, trimmed, fault
  *
  * A stream keeps a position (slot and hash) and no snapshot: each round takes the newest snapshot and continues only if the position
- * is on that chain. However the stream ends, its last line is that of the last covered block.
+ * is on that chain. However the stream ends, its last line is the line of the last covered block.
  *
  * It is not a generator, because ten thousand streams wake at once, and nested generators took several times as long to pass on a
  * block.

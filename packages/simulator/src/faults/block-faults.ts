@@ -25,7 +25,7 @@ function collectEdits(
 ): Edit[] {
   const { slot, height, parentSlot } = block;
   const edits: Edit[] = [];
-  // The first occurrence of a key is that of the block itself, because its fields come before rewards and transactions.
+  // The first occurrence of a key belongs to the block itself, because its fields come before rewards and transactions.
   const setHeader = (key: string, value: string | number) =>
     edits.push((text) => {
       return text.replace(new RegExp(`(?<="${key}":)("[^"]*"|\\d+)`), () => JSON.stringify(value));

@@ -8,7 +8,7 @@ interface AddressLinkProps {
   readonly address: string;
   /** Whether to show the whole address, with a button to copy it. */
   readonly full?: boolean;
-  /** Whether the address is known to be that of a program. */
+  /** Whether the address is known to be a program. */
   readonly isProgram?: boolean;
 }
 

@@ -16,7 +16,7 @@ const statusCountMax = 24;
 export const datasets = signal<readonly DatasetStatus[] | undefined>(undefined);
 const chosen = signal<string | undefined>(undefined);
 
-/** The dataset of the current page: the one in its address, otherwise the last one, otherwise the first. */
+/** The dataset of the current page: the dataset in its address, otherwise the last visited dataset, otherwise the first in the list. */
 export const currentDataset = computed(() => {
   const [, page = '', name] = place.value.path.split('/');
   const isNamed = page !== 'docs' && name !== undefined && name !== '';

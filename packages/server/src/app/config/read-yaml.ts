@@ -92,7 +92,7 @@ class YamlReader {
     }
     const path = pathBelow(into.path, name);
     into.object[name] = this.#value(value, path, into.depth + 1);
-    // The line is that of the key, if key and value are on different lines.
+    // If key and value are on different lines, the error names the line of the key.
     this.#origins.set(path, { ...this.#origins.get(path), line });
   }
 

@@ -119,7 +119,7 @@ export const sourceSchema = Type.Union([rpcSource, portalSource, simulatorSource
 
 export type SourceConfig = Static<typeof sourceSchema>;
 
-/** The kinds of which each machine would have sources of its own, so that several machines cannot share a dataset. */
+/** The kinds of sources that exist separately on each machine, so that several machines cannot share a dataset with them. */
 export const LOCAL_KINDS: ReadonlySet<SourceConfig['kind']> = new Set(['simulator', 'files']);
 
 export type RpcSourceConfig = Static<typeof rpcSource>;

@@ -175,7 +175,7 @@ async function writeFile(
   }
 }
 
-/** The default format: a table on a terminal, JSON lines otherwise. Without records to print it is that of the request. */
+/** The default format: a table on a terminal, JSON lines otherwise. If there are no records to print, it is the format of the request. */
 function chooseOutput(
   { output, out: path, printCurl, printTs, count }: QueryOptions,
   out: NodeJS.WritableStream,

@@ -61,7 +61,7 @@ const indexes = new WeakMap<readonly ApiKey[], ReadonlyMap<string, ApiKey>>();
 
 /**
  * Returns the configured key with this text, if there is one. The time does not depend on the number of keys. It may depend on the
- * hash of the text, which says nothing about a key: nobody can choose a text whose hash begins like another.
+ * hash of the text, which reveals nothing about a key: a client cannot choose a text whose hash begins like the hash of a key.
  */
 export function findKey(shown: string, keys: readonly ApiKey[]): ApiKey | undefined {
   let index = indexes.get(keys);

@@ -6,7 +6,8 @@ export const activityRoute = defineLookup({
   method: 'GET',
   url: '/datasets/:name/activity',
   operationId: 'getActivity',
-  summary: 'The programs, discriminators, mints and accounts in most transactions of a range.',
+  summary:
+    'The programs, discriminators, mints and accounts with the most transactions in a range.',
   parameters: {
     from: Type.Optional(slot('The first slot; the first of the dataset by default.')),
     to: Type.Optional(slot('The last slot, inclusive; the head by default.')),

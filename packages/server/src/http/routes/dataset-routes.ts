@@ -53,7 +53,7 @@ export const statusRoute = defineRoute({
   method: 'GET',
   url: '/datasets/:name/status',
   operationId: 'getStatus',
-  summary: 'What is stored, and how it is doing.',
+  summary: 'The stored range, the heads, the sources and the active alarms of a dataset.',
   answer: STATUS,
   handle: (request) => json(buildStatus(servedDataset(request))),
 });

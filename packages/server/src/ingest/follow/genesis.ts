@@ -4,7 +4,7 @@ import type { SourceIdentity } from '../../source/source.ts';
 import type { FollowedSource } from './followed-source.ts';
 
 /**
- * Determines the ledger by its genesis hash: that of the dataset, or else the one that most sources report. Sources of another
+ * Determines the ledger by its genesis hash: the hash that the dataset has stored, or else the hash that most sources report. Sources of another
  * ledger are disabled. Sources that do not answer are asked again before they are used.
  */
 export async function agreeOnGenesis(

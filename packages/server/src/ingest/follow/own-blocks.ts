@@ -11,7 +11,7 @@ export function ownsBlock(snapshot: ChainSnapshot, slot: number, hash: BlockHash
   return known.some((one) => one?.number === slot && one.hash === hash);
 }
 
-/** Returns the slot above which a branch may leave the chain: that of the finalized head, or else of the anchor. */
+/** Returns the slot above which a branch may diverge from the chain: the slot of the finalized head, or of the anchor if nothing is final. */
 export function forkFloor({ finalized, anchor }: ChainSnapshot): number {
   return finalized?.number ?? anchor?.number ?? -1;
 }

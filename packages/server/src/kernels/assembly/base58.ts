@@ -30,7 +30,7 @@ export function decode(length: u32): i32 {
   return base58Decode(input, length, output);
 }
 
-/** Encodes the bytes at the input, of which there are at most 1,280. Returns the number of characters at the output. */
+/** Encodes the bytes at the input, at most 1,280. Returns the number of characters at the output. */
 export function encode(length: u32): u32 {
   return <u32>(base58Encode(input, length, output) - output);
 }

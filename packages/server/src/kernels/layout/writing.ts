@@ -79,7 +79,7 @@ export const LOOKUPS_INDEXES = 20;
 export const LOOKUPS_INDEX_WIDTH = 24;
 export const LOOKUPS_BYTES = 32;
 
-/** Where writing stopped. */
+/** The position at which writing stopped. */
 export const STATE_BLOCK = 0;
 export const STATE_IS_IN_LINE = 4;
 export const STATE_KIND = 8;

@@ -98,7 +98,7 @@ function countBuckets(blocksLength: number): number {
   return (blocksLength / blockBytes) * blockBuckets;
 }
 
-/** Where the count of a bucket is: a block by its byte range, and the bucket's number in it. */
+/** The position of the count of a bucket: the byte range of a block, and the bucket's number in it. */
 export interface BucketRange {
   readonly offset: number;
   readonly length: number;
@@ -128,7 +128,7 @@ export function decodeBucket(block: Uint8Array, inBlock: number): Bucket {
   return { start, count, isFull: count === bucketEntriesMax };
 }
 
-/** Returns whether one of the fingerprints is that of the hash. */
+/** Returns whether the fingerprints include the fingerprint of the hash. */
 export function hasFingerprint(fingerprints: Uint8Array, hash: number): boolean {
   return fingerprints.includes(hash & 0xff);
 }

@@ -7,7 +7,7 @@ export interface MeasuredPart {
   /** The table to which the part belongs. */
   readonly table: string;
   readonly name: string;
-  /** The number of pieces in which it is stored. */
+  /** The number of separately stored pieces. */
   readonly pieceCount: number;
   readonly storedBytes: number;
 }

@@ -92,7 +92,7 @@ function blockTableRange({ parts }: StoredDirectory): { start: number; end: numb
   return { start, end };
 }
 
-/** A segment of which one byte range is in memory. */
+/** A segment with one byte range in memory. */
 function partInMemory(part: Uint8Array, start: number, length: number): SegmentBytes {
   const bytes = bytesInMemory(part);
   return {

@@ -92,7 +92,7 @@ export class SegmentWriter {
     );
   }
 
-  /** Like `append`, for a block of which the kernel has some of the transactions. */
+  /** Like `append`, for a block with some transactions that only the kernel has. */
   appendWithTaken(block: Block, kernel: TransactionKernel): void {
     const taken = TakenTransactions.ofKernel(kernel, this.#dictionary);
     const counts = addCounts(countRecords(block), taken.counts);
@@ -219,7 +219,7 @@ export class SegmentWriter {
     this.#highestBefore = highestOf(rows.txKeys.values, this.#highestBefore);
     this.#groupFirstBlock = this.blockCount;
     this.#groupFirstTransaction += rows.txIndex.length;
-    // The indexes need memory after the last group, so that of its rows is not kept.
+    // The indexes need memory after the last group, so the memory of its rows is released.
     if (isLast) this.#rows = emptyGroupRows();
     else for (const column of Object.values(rows)) column.clear();
     this.#texts = new TextTable(this.#rows);

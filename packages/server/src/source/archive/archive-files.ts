@@ -1,4 +1,4 @@
-/** The files of an archive, in a folder or on an HTTP server, of which parts are read. */
+/** Reads parts of the files of an archive, in a folder or on an HTTP server. */
 import { open, stat } from 'node:fs/promises';
 import { isCodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';

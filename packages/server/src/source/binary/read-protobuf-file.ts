@@ -72,7 +72,7 @@ function copyInto(message: Uint8Array, memory: LineMemory = collectedMemory): Ui
   return bytes;
 }
 
-/** What a block says about its parent and itself. */
+/** The slot of the parent, and the hash of the block itself. */
 interface Parent {
   readonly slot: Slot;
   readonly hash: BlockHash | undefined;

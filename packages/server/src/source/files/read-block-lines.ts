@@ -266,7 +266,7 @@ function refuseForeignCompression(first: Uint8Array, path: string): void {
   throw new CodedError('block-file-unreadable', { path, reason });
 }
 
-/** The length of the longest one, that of xz. */
+/** The length of the longest magic number, which xz has. */
 const magicBytesMax = 6;
 const gzipMagic = [0x1f, 0x8b];
 const zstdMagic = [0x28, 0xb5, 0x2f, 0xfd];

@@ -1,4 +1,4 @@
-/** Another Sluice as a source: blocks come over its stream. Its data is validated like that of a node. */
+/** Another Sluice as a source: blocks come over its stream. They are validated like the blocks of a node. */
 import { hasMembers, memberOf } from '@sluice/protocol/unknown-value';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { parseBlockHash, parseSlot, type Slot } from '../../ledger/primitives.ts';

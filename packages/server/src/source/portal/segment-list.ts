@@ -13,7 +13,7 @@ export const segmentPartBytesMax = 4 << 20;
 const segmentBytesMax = 512 << 20;
 const partsInProgressMax = 4;
 
-/** Returns the highest segment that begins at or below the slot; undefined if there is none. */
+/** Returns the highest segment that begins at or below the slot; undefined if no segment does. */
 export async function findSegment(
   client: PortalClient,
   slot: Slot,

@@ -123,7 +123,7 @@ export class DatasetLookups {
     });
   }
 
-  /** Counts activity in a range of slots. A missing bound is that of the dataset. */
+  /** Counts activity in a range of slots. A missing bound defaults to the bound of the dataset. */
   activity(request: PartialActivityRequest, signal: AbortSignal): Promise<LookupResult<Activity>> {
     return this.#withSnapshot(async (snapshot) => {
       const { from = snapshot.start ?? 0, limit } = request;

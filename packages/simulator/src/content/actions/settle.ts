@@ -28,7 +28,7 @@ export function settleUser(scene: Scene): boolean {
   return true;
 }
 
-/** Adds one transaction that brings the state closer to that of a window's start. Returns false when only the last three are missing. */
+/** Adds one transaction that moves the state towards the state at the start of a window. Returns false when only the last three transactions are missing. */
 export function settleCast(scene: Scene, leader: number): boolean {
   return (
     settleMarkets(scene) ||

@@ -8,7 +8,7 @@ const UPPER_HALF = 4_294_967_296;
 export class DataWriter {
   readonly #pool: TextPool;
   readonly #book: AddressBook;
-  /** Whether nothing is written, because nobody reads the texts. */
+  /** Whether texts are skipped, because the caller does not read them. */
   isMuted = false;
   #text = NO_TEXT;
   #at = 0;

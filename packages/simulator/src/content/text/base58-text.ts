@@ -1,5 +1,5 @@
 /**
- * Random signatures, generated directly as base58 digits: 2^512 is between 5 and 6 times 58^87, so 88 digits of which the first is 1…4
+ * Random signatures, generated directly as base58 digits: 2^512 is between 5 and 6 times 58^87, so 88 digits that begin with 1…4
  * decode to 64 bytes.
  */
 import { elementAt } from '@sluice/base/element-at';

@@ -105,7 +105,7 @@ export function encodeBase58(bytes: usize, count: u32, out: usize): usize {
   return out;
 }
 
-/** Stores bytes as big-endian words, of which the first may be shorter. Returns their number. */
+/** Stores bytes as big-endian words; the first word may be shorter. Returns the number of words. */
 function loadLimbs(at: usize, end: usize): u32 {
   let limb: u32 = 0;
   const first = at + ((end - at) & 3);

@@ -252,7 +252,7 @@ function writeDigits(digitCount: u32, out: usize): usize {
   return out;
 }
 
-/** Encodes by repeated division, one character per pass. For data longer than that of any real instruction. */
+/** Encodes by repeated division, one character per pass. Used only for data that is longer than the data of any real instruction. */
 function encodeSlowly(bytes: usize, length: u32, out: usize): usize {
   const start = out;
   let end = out;

@@ -1,4 +1,4 @@
-// The hash XXH64 with seed 0, of which Zstandard stores the low half as checksum.
+// The hash XXH64 with seed 0. Zstandard stores its low half as checksum.
 
 const prime1: u64 = 0x9e3779b185ebca87;
 const prime2: u64 = 0xc2b2ae3d27d4eb4f;

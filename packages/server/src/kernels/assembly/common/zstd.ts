@@ -90,7 +90,7 @@ export function zstdReadBytes(input: usize): u32 {
 }
 
 /**
- * Decodes the one frame that the input consists of. Returns the number of bytes that were written, or a negative number: the fault of
+ * Decodes the input, which must be a single frame. Returns the number of bytes that were written, or a negative number: the fault of
  * `layout/reading.ts`.
  */
 export function zstdDecode(input: usize, length: u32, output: usize, capacity: u32): i32 {
