@@ -53,9 +53,9 @@ export async function* readProtobufFile(
     const bytes = copyInto(message, options.memory);
     const parent = readParent(bytes, last);
     if (before !== undefined) {
-      yield lineOf(before, parent.slot, path);
       checkFirst(first, parent.slot, path);
       first = undefined;
+      yield lineOf(before, parent.slot, path);
     }
     before = { bytes, parent };
   }
