@@ -10,7 +10,7 @@
  * offer; and `@scure/base` refuses long texts, which a source may send as instruction data.
  */
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-const one = 0x31;
+const zeroDigit = 0x31;
 const notADigit = 0xff;
 
 /**
@@ -47,7 +47,7 @@ export function isBase58Of32(text: string): boolean {
   const { length } = text;
   if (length > 44 || length < 32 || !isBase58(text)) return false;
   // The common case: 44 characters without a leading `1`.
-  if (length === 44 && text.charCodeAt(0) !== one) return text <= greatest32;
+  if (length === 44 && text.charCodeAt(0) !== zeroDigit) return text <= greatest32;
   return byteLengthOf(text) === 32;
 }
 
@@ -126,9 +126,9 @@ export function encodeBase58(bytes: Uint8Array): string {
   }
   // The top group may hold fewer than four characters.
   let first = zeroCount;
-  while (first < text.length && text[first] === one) first++;
+  while (first < text.length && text[first] === zeroDigit) first++;
   first -= zeroCount;
-  text.fill(one, first, first + zeroCount);
+  text.fill(zeroDigit, first, first + zeroCount);
   return text.toString('latin1', first);
 }
 
@@ -156,7 +156,7 @@ function toGroups(bytes: Uint8Array, start: number): Float64Array {
 
 function leadingOneCount(text: string): number {
   let count = 0;
-  while (count < text.length && text.charCodeAt(count) === one) count++;
+  while (count < text.length && text.charCodeAt(count) === zeroDigit) count++;
   return count;
 }
 

@@ -8,7 +8,7 @@ interface Indexed<Value> {
 
 /** Returns the element at an index, which must exist. A negative index counts from the end. */
 export function elementAt<Value>(list: Indexed<Value>, index: number): Value {
-  // Not `at`: looking up that method on lists of many types takes longer than the access itself.
+  // The method `at` is not used, because looking it up on lists of many types takes longer than the access itself.
   const value = list[index < 0 ? list.length + index : index];
   assert(value !== undefined, 'the list has an element at the index');
   return value;

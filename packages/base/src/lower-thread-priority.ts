@@ -15,10 +15,10 @@ const nicenessMax = 19;
  */
 export function lowerThreadPriority(): void {
   try {
-    // The link reads `PID/task/ID`, where ID is the calling thread's.
+    // The link reads `PID/task/ID`, where ID is the id of the calling thread.
     const id = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
     setPriority(id, Math.min(nicenessMax, getPriority(id) + nicenessStep));
   } catch {
-    // Not Linux, or not permitted: the thread keeps the normal priority.
+    // On other systems than Linux, or without the permission, the thread keeps the normal priority.
   }
 }

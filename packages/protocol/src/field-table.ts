@@ -45,7 +45,7 @@ export interface FieldRow {
   readonly text: string;
   /** Whether the value may be unknown. It is then `null`, never omitted. */
   readonly nullable?: true;
-  /** Whether the field is not stored, because its value follows from others or from the moment of the answer. */
+  /** Whether the field is not stored, because its value is derived from other fields or from the time of the response. */
   readonly derived?: true;
   /** Whether the field is an extension of the core interface, which is sent only if it is selected. */
   readonly ext?: true;

@@ -13,7 +13,7 @@ export interface QueryLimits {
   readonly valueCountMax: number;
 }
 
-/** Clients of the dialect `solana` send longer lists, which the limit of all values together bounds. */
+/** Clients of the dialect `solana` send longer lists. The limit for the total number of values applies to them too. */
 export function listValueCountMaxOf(dialect: Dialect, limits: QueryLimits): number {
   return dialect === 'solana' ? limits.valueCountMax : limits.listValueCountMax;
 }

@@ -19,8 +19,8 @@ export function parseBlockRef(value: unknown): BlockRef | undefined {
 export function parseBlockRefs(value: unknown): BlockRef[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const refs: BlockRef[] = [];
-  for (const one of value) {
-    const ref = parseBlockRef(one);
+  for (const item of value) {
+    const ref = parseBlockRef(item);
     if (ref === undefined || ref.number <= (refs.at(-1)?.number ?? -1)) return undefined;
     refs.push(ref);
   }

@@ -94,7 +94,7 @@ export class SourceBuilder {
 
   #highestHead(key: string): Slot | undefined {
     const heads = this.#datasets
-      .filter(({ config }) => config.sources.some((one) => keyOf(one) === key))
+      .filter(({ config }) => config.sources.some((source) => keyOf(source) === key))
       .flatMap(({ head }) => head ?? []);
     return heads.sort((a, b) => b - a)[0];
   }

@@ -34,10 +34,10 @@ export async function describeFile(
   path: string,
 ): Promise<{ readonly byteLength: number | null; readonly state: string }> {
   try {
-    const found = await stat(path);
-    const { size, mtimeMs } = found;
+    const stats = await stat(path);
+    const { size, mtimeMs } = stats;
     return {
-      byteLength: found.isFile() ? size : null,
+      byteLength: stats.isFile() ? size : null,
       state: `${size} bytes, ${new Date(mtimeMs).toISOString()}`,
     };
   } catch (error) {

@@ -114,7 +114,8 @@ async function takeFilesOf(
   signal: AbortSignal,
 ): Promise<void> {
   const { folder, config } = planned;
-  const paths = config?.sources.flatMap((one) => (one.kind === 'files' ? one.paths : [])) ?? [];
+  const paths =
+    config?.sources.flatMap((source) => (source.kind === 'files' ? source.paths : [])) ?? [];
   if (paths.length === 0) return;
   await takeFiles(dataset, { folder, paths, hasOtherSources }, dependencies, signal);
 }

@@ -40,7 +40,7 @@ export function refuseFewFiles(openFilesMax = readOpenFilesMax()): void {
 
 /**
  * Returns the largest number of connections that leaves enough files for segments, sources and operators: the limit minus the files
- * of the service and its segments, but at least half of what the service itself leaves. Rejects a limit that is too low.
+ * of the service and its segments, but at least half of the files that the service itself does not need. Rejects a limit that is too low.
  */
 export function boundConnections(
   openFilesMax: number,
@@ -50,13 +50,13 @@ export function boundConnections(
     readsStore,
   }: { readonly datasets: number; readonly threads: number; readonly readsStore: boolean },
 ): number {
-  const own = processCount + (datasetCount + (readsStore ? cacheCount : 0)) * datasets;
-  const left = openFilesMax - own;
+  const reserved = processCount + (datasetCount + (readsStore ? cacheCount : 0)) * datasets;
+  const left = openFilesMax - reserved;
   // Each thread of the engine opens the segments of a dataset separately.
   const segmentCount = idleCountMax * threads * datasets;
   const count = Math.max(left - segmentCount, Math.floor(left / 2));
   if (count >= connectionCountMin) return count;
-  const needed = own + 2 * connectionCountMin;
+  const needed = reserved + 2 * connectionCountMin;
   throw new CodedError('open-files-too-few', { openFilesMax, needed });
 }
 

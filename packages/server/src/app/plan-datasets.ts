@@ -44,22 +44,22 @@ async function planUnlisted(
 ): Promise<PlannedDataset[]> {
   const folders = new Set(listed.map(({ folder }) => resolve(folder)));
   const taken = new Set(listed.flatMap(({ names }) => [names.name, ...names.aliases]));
-  const found: PlannedDataset[] = [];
+  const unlisted: PlannedDataset[] = [];
   for (const folderName of await findDatasets(data, fs)) {
     const folder = join(data, folderName);
     if (folders.has(resolve(folder))) continue;
     const manifest = await readManifestIfAny(folder, fs);
     const { name, aliases } = manifest ?? { name: basename(folder), aliases: [] };
     const names = [name, ...aliases];
-    if (names.some((one) => taken.has(one))) {
+    if (names.some((used) => taken.has(used))) {
       const error = new CodedError('dataset-name-taken', { dataset: name, folder: folderName });
       log.error({ dataset: name, code: error.code }, error.message);
       continue;
     }
-    for (const one of names) taken.add(one);
-    found.push({ names: { name, aliases, dialects }, folder, config: null });
+    for (const used of names) taken.add(used);
+    unlisted.push({ names: { name, aliases, dialects }, folder, config: null });
   }
-  return found;
+  return unlisted;
 }
 
 /** Ignores an invalid manifest, which is reported when the dataset is opened. */

@@ -75,10 +75,10 @@ const answerCacheShare = 1 / 4;
 /** Datasets are served after this time even if a thread repeatedly fails to start, because the service must follow its sources in any case. */
 const threadStartMsMax = 5_000;
 
-/** How long readiness waits for a dataset without blocks. If its sources work, it has one by then. */
+/** How long readiness waits for a dataset without blocks. If its sources work, its first block arrives within this time. */
 const startingMsMax = 10_000;
 
-/** A source is this many slots ahead of a dataset that follows it in time, at most. */
+/** The maximum number of slots by which a source may be ahead of a dataset that keeps up with it. */
 const confirmedSlotsMax = 32;
 
 interface OpenDataset extends Pick<ServedDataset, 'reader' | 'ingest' | 'ledgerUnixMs'> {
@@ -113,7 +113,7 @@ export class Service {
     const { config, keys, version } = options;
     const metrics = new Metrics();
     this.timings = addTimingMetrics(metrics);
-    // The streams of every dataset listen to the signal, which is not a leak.
+    // Every stream listens to this signal. Without this call Node would report so many listeners as a leak.
     setMaxListeners(0, this.#stop.signal);
     this.#dependencies = dependencies;
     this.#isWriter = config.role === 'write';

@@ -109,8 +109,8 @@ function replaceSuffix(
  */
 function keptHotCount(snapshot: ChainSnapshot, base: BlockRef): number {
   const end = firstHotAtOrAfter(snapshot, base.number + 1);
-  const own = headLinkPoint({ ...snapshot, hot: snapshot.hot.slice(0, end) });
-  if (own === null || own.number !== base.number || own.hash !== base.hash) {
+  const linkPoint = headLinkPoint({ ...snapshot, hot: snapshot.hot.slice(0, end) });
+  if (linkPoint === null || linkPoint.number !== base.number || linkPoint.hash !== base.hash) {
     throw new CodedError('chain-ancestor-unknown', { slot: base.number, hash: base.hash });
   }
   return end;
@@ -268,16 +268,16 @@ function rewrite(
 function countKnown(snapshot: ChainSnapshot, blocks: readonly HotBlock[]): number {
   let count = 0;
   for (const { header } of blocks) {
-    const own = findHot(snapshot, header.number);
-    if (own?.header.hash !== header.hash) break;
-    checkSameParent(own, header);
+    const stored = findHot(snapshot, header.number);
+    if (stored?.header.hash !== header.hash) break;
+    checkSameParent(stored, header);
     count++;
   }
   return count;
 }
 
-function checkSameParent(own: HotBlock, header: HotBlock['header']): void {
-  const { number, parentSlot, parentHash } = own.header;
+function checkSameParent(stored: HotBlock, header: HotBlock['header']): void {
+  const { number, parentSlot, parentHash } = stored.header;
   if (header.parentSlot !== parentSlot || header.parentHash !== parentHash) {
     throw new CodedError('chain-hash-reused', { slot: number, hash: header.hash });
   }

@@ -35,7 +35,7 @@ function beforeService<Module>(load: () => Promise<Module>): Promise<Module> {
 export async function loadCommands(name = ''): Promise<BuildCommand[]> {
   // The program itself handles these.
   if (name === '--version' || name === '-V') return [];
-  const named = Object.entries(commands).filter(([one]) => one === name);
+  const named = Object.entries(commands).filter(([command]) => command === name);
   const wanted = named.length > 0 ? named : Object.entries(commands);
   return Promise.all(wanted.map(([, load]) => load()));
 }

@@ -20,10 +20,10 @@ export interface OutputOptions {
  */
 export async function checkOutput({ path, force }: OutputOptions): Promise<string> {
   if (path === '-') return path;
-  const found = await lstat(path).catch(() => undefined);
-  if (found === undefined) return path;
-  const target = found.isSymbolicLink() ? await followLink(path) : path;
-  const stats = target === path ? found : await lstat(target);
+  const existing = await lstat(path).catch(() => undefined);
+  if (existing === undefined) return path;
+  const target = existing.isSymbolicLink() ? await followLink(path) : path;
+  const stats = target === path ? existing : await lstat(target);
   // Renaming over a device or a FIFO would remove it for other processes.
   if (!stats.isFile()) {
     throw new CodedError('cli-file-irregular', { path, found: describeKind(stats) });

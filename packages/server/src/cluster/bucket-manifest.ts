@@ -90,9 +90,9 @@ export class ManifestLog {
     const number = numbers.at(-1);
     if (number === undefined) return undefined;
     let best: { manifest: BucketManifest; lists: readonly NamedList[] } | undefined;
-    for (const one of numbers.slice(-comparedCount)) {
-      const stored = await this.#readStored(one);
-      const opened = await this.#expand(stored, one);
+    for (const candidate of numbers.slice(-comparedCount)) {
+      const stored = await this.#readStored(candidate);
+      const opened = await this.#expand(stored, candidate);
       if (best === undefined || isNewer(opened.manifest.feed, best.manifest.feed)) best = opened;
     }
     if (best === undefined) return undefined;
@@ -210,9 +210,9 @@ export class ManifestLog {
       const names = stored.lists.slice(i, i + readCountMax);
       read.push(...(await Promise.all(names.map((name) => this.#readList(name, number)))));
     }
-    const own = decodeSegments(stored.chain.segments);
+    const inline = decodeSegments(stored.chain.segments);
     const listed = read.flat().slice(stored.skipped);
-    const segments = [...own.slice(0, frontCount), ...listed, ...own.slice(frontCount)];
+    const segments = [...inline.slice(0, frontCount), ...listed, ...inline.slice(frontCount)];
     const chain = decodeCheckpoint({ ...stored.chain, segments });
     const lists = stored.lists.map((name, i) => {
       return { name, ids: (read[i] ?? []).map(({ id }) => id) };

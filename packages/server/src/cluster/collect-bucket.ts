@@ -63,9 +63,9 @@ export async function collectBucket(
   // In every needed state, the blocks of the feed up to this slot are in segments.
   let sealedSlot = Number.POSITIVE_INFINITY;
   for (const { key } of manifests.slice(firstNeeded)) {
-    const one = await log.readNeeded(log.numberOf(key));
-    sealedSlot = Math.min(sealedSlot, one.sealedSlot);
-    for (const name of one.keys) needed.add(name);
+    const manifest = await log.readNeeded(log.numberOf(key));
+    sealedSlot = Math.min(sealedSlot, manifest.sealedSlot);
+    for (const name of manifest.keys) needed.add(name);
   }
   const isUnused = ({ key, modifiedUnixMs }: ObjectInfo) =>
     modifiedUnixMs < sinceMs && !needed.has(key);
@@ -73,7 +73,7 @@ export async function collectBucket(
     ...(await store.list(`${dataset}/segments/`)).filter(isUnused),
     ...(await store.list(`${dataset}/lists/`)).filter(isUnused),
     ...(await store.list(`${dataset}/blocks/`)).filter(
-      (one) => isUnused(one) && slotOf(one) <= sealedSlot,
+      (key) => isUnused(key) && slotOf(key) <= sealedSlot,
     ),
   ];
   const removeUntilLate = async (objects: readonly ObjectInfo[]) => {

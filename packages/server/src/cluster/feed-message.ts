@@ -126,12 +126,12 @@ export async function decodeMessage(
   const commits = decodeCommits(head.commits).map((commit) =>
     commit.map((change): NewChange => {
       if (!('blocks' in change)) return change;
-      const own = change.blocks.map(({ header, payload }) => {
+      const changeBlocks = change.blocks.map(({ header, payload }) => {
         const block = { header, bytes: payloads[payload] ?? new Uint8Array(0) };
         if (payload >= 0) blocks[payload] = block;
         return block;
       });
-      return { ...change, blocks: own };
+      return { ...change, blocks: changeBlocks };
     }),
   );
   return { commits, blocks };

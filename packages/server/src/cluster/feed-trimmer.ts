@@ -32,7 +32,7 @@ export class FeedTrimmer {
 
   /** Records the position of a new manifest. */
   advance({ sequence, blocks }: FeedPosition): void {
-    this.#needed.push(Math.min(sequence, ...blocks.map(([one]) => one)));
+    this.#needed.push(Math.min(sequence, ...blocks.map(([first]) => first)));
     this.#needed = this.#needed.slice(-keptCount - 1);
   }
 

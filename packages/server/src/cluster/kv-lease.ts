@@ -147,7 +147,7 @@ class KeyWatch {
     return isHeld && !isOverdue ? undefined : revision;
   }
 
-  /** Records whether the servers respond to a write. A refusal is a response. */
+  /** Records whether the servers respond to a write. A refused write counts as a response. */
   noteWrite(writing: Promise<unknown>, clock: Clock): void {
     const noteResponse = () => {
       this.#silentSinceMs = undefined;

@@ -163,7 +163,7 @@ export class Replica {
       const indexes = wanted.get(sequence) ?? new Set();
       wanted.set(sequence, indexes.add(index));
     }
-    const found = new Map<number, readonly NewBlock[]>();
+    const bySequence = new Map<number, readonly NewBlock[]>();
     const range = { first: Math.min(...wanted.keys()), last: Math.max(...wanted.keys()) };
     const { signal } = new AbortController();
     for await (const { sequence, bytes } of readKnown(range, this.#dependencies, signal)) {
@@ -171,10 +171,12 @@ export class Replica {
       if (indexes !== undefined) {
         // Other blocks of the message may already be sealed and their objects removed.
         const message = await decodeMessage(bytes, this.#loadBlock, (index) => indexes.has(index));
-        found.set(sequence, message.blocks);
+        bySequence.set(sequence, message.blocks);
       }
     }
-    return blocks.map(([sequence, index]) => found.get(sequence)?.[index]?.bytes as Uint8Array);
+    return blocks.map(
+      ([sequence, index]) => bySequence.get(sequence)?.[index]?.bytes as Uint8Array,
+    );
   }
 
   /** Applies the messages of other writers until the signal aborts. Throws `feed-gap` if the feed no longer has a missing message. */

@@ -259,14 +259,14 @@ export class ChainWriter {
         this.#fail([...group, ...this.#queue], error);
       }
     }
-    // In the same turn as the last look at the queue, so that no commit is queued without being written.
+    // This happens in the same turn as the last check of the queue. Otherwise a commit could be queued and never written.
     this.#flushing = undefined;
   }
 
   async #write(group: readonly Queued[]): Promise<void> {
     if (!this.#dependencies.isLockHeld()) throw new CodedError('data-folder-lock-lost');
     if (this.#journal.isFull) await this.#rotate(this.#journal);
-    const payloads = group.flatMap((one) => one.payloads);
+    const payloads = group.flatMap((queued) => queued.payloads);
     const commits = group.map(({ commit }) => commit);
     await this.#dependencies.publish?.(commits, payloads);
     await this.#journal.append(encodeCommits(commits), payloads);

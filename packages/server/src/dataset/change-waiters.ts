@@ -64,7 +64,9 @@ export class ChangeWaiters {
     }
     this.#isWaking = false;
     // Waiters that were added during the wake-up with an outdated version would otherwise wait for the next change.
-    const late = [...this.#waiters].some((one) => this.#closed || one.sinceVersion < this.#version);
+    const late = [...this.#waiters].some(
+      (waiter) => this.#closed || waiter.sinceVersion < this.#version,
+    );
     if (late) setImmediate(() => this.#startWaking());
   }
 }

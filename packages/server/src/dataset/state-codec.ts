@@ -85,8 +85,8 @@ function decodeTime(time: string | bigint | null): bigint | null {
 }
 
 function encode(value: object): string {
-  return JSON.stringify(value, (_key, one: unknown) =>
-    typeof one === 'bigint' ? one.toString() : one,
+  return JSON.stringify(value, (_key, member: unknown) =>
+    typeof member === 'bigint' ? member.toString() : member,
   );
 }
 

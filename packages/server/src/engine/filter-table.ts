@@ -61,9 +61,9 @@ const outcome = { by: 'outcome' } as const;
 const stored = (name: ColumnName): PositionColumn => ({ stored: name, isNullable: false });
 const nullable = (name: ColumnName): PositionColumn => ({ stored: name, isNullable: true });
 const made = (name: MadeColumn): PositionColumn => ({ made: name, isNullable: true });
-const column = (one: PositionColumn) => ({ by: 'columns', columns: [one] }) as const;
-const either = (one: PositionColumn, other: PositionColumn) =>
-  ({ by: 'columns', columns: [one, other] }) as const;
+const column = (position: PositionColumn) => ({ by: 'columns', columns: [position] }) as const;
+const either = (first: PositionColumn, second: PositionColumn) =>
+  ({ by: 'columns', columns: [first, second] }) as const;
 
 const [preMint, postMint] = [nullable('tokPreMint'), made('tokenPostMint')];
 const [preOwner, postOwner] = [nullable('tokPreOwner'), made('tokenPostOwner')];

@@ -174,11 +174,11 @@ export class GroupColumns {
     const { ints } = this.kernel;
     const whole = at / 4 + this.transactionCount * stride;
     for (let row = at / 4; row < whole; row += stride) ints[row] = 1;
-    let own = whole;
+    let totals = whole;
     for (const { group } of this.pages) {
-      ints[own + rewardDomain] = group.totalOf(rewardDomain);
-      ints[own + textDomain] = group.totalOf(textDomain);
-      own += stride;
+      ints[totals + rewardDomain] = group.totalOf(rewardDomain);
+      ints[totals + textDomain] = group.totalOf(textDomain);
+      totals += stride;
     }
     return at;
   }

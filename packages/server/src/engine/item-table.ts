@@ -183,10 +183,10 @@ export class ItemTable {
       const at = this.#reserve(values.length * DATA_VALUE_BYTES);
       const { bytes, ints } = this.#kernel;
       for (const [n, value] of values.entries()) {
-        const own = at + n * DATA_VALUE_BYTES;
-        bytes.set(value, own);
-        bytes.fill(0xff, own + DATA_VALUE_MASK, own + DATA_VALUE_MASK + value.length);
-        ints[(own + DATA_VALUE_LENGTH) / 4] = value.length;
+        const entry = at + n * DATA_VALUE_BYTES;
+        bytes.set(value, entry);
+        bytes.fill(0xff, entry + DATA_VALUE_MASK, entry + DATA_VALUE_MASK + value.length);
+        ints[(entry + DATA_VALUE_LENGTH) / 4] = value.length;
       }
       this.#writeValues(filters + i * FILTER_BYTES, values.length, at);
     }

@@ -100,10 +100,10 @@ export class RecordPrograms {
       const step = STEPS[kind][name] as Step;
       const text = bytesOf(`${i === 0 ? '' : ','}"${name}":`);
       const { ints, bytes } = this.#kernel;
-      const own = at + i * layout.STEP_BYTES;
-      ints[(own + layout.STEP_CODE) / 4] = step.code;
-      ints[(own + layout.STEP_TEXT_LENGTH) / 4] = text.length;
-      bytes.set(text, own + layout.STEP_LABEL);
+      const entry = at + i * layout.STEP_BYTES;
+      ints[(entry + layout.STEP_CODE) / 4] = step.code;
+      ints[(entry + layout.STEP_TEXT_LENGTH) / 4] = text.length;
+      bytes.set(text, entry + layout.STEP_LABEL);
       return step;
     });
   }

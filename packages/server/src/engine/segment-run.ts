@@ -368,11 +368,11 @@ export class SegmentRun {
         const rewards = elementAt(segment.counts.rewards, block);
         const first = (transactionStarts[block] as number) - group.firstTransaction;
         const last = (transactionStarts[block + 1] as number) - group.firstTransaction;
-        const own = at + (block - firstBlock) * layout.BLOCK_BYTES;
-        ints[(own + layout.BLOCK_FIRST_TRANSACTION) / 4] = pages.positionOf(first);
-        ints[(own + layout.BLOCK_TRANSACTION_END) / 4] = pages.positionOf(last);
-        ints[(own + layout.BLOCK_FIRST_REWARD) / 4] = reward;
-        ints[(own + layout.BLOCK_REWARD_END) / 4] = reward + rewards;
+        const entry = at + (block - firstBlock) * layout.BLOCK_BYTES;
+        ints[(entry + layout.BLOCK_FIRST_TRANSACTION) / 4] = pages.positionOf(first);
+        ints[(entry + layout.BLOCK_TRANSACTION_END) / 4] = pages.positionOf(last);
+        ints[(entry + layout.BLOCK_FIRST_REWARD) / 4] = reward;
+        ints[(entry + layout.BLOCK_REWARD_END) / 4] = reward + rewards;
         reward += rewards;
       }
     }

@@ -112,7 +112,7 @@ async function isSurelyStored(
 export async function findStored(dataset: Dataset, slot: Slot): Promise<BlockRef | undefined> {
   const snapshot = dataset.snapshot();
   if (snapshot.head === null || slot > snapshot.head.number) return undefined;
-  return findBlockAtOrAfter(snapshot, slot, (one) => dataset.readHeaders(one));
+  return findBlockAtOrAfter(snapshot, slot, (segment) => dataset.readHeaders(segment));
 }
 
 /** Collects linked blocks for one segment. */
@@ -153,7 +153,7 @@ class ImportBatch {
   /** Returns whether the block is stored. Throws if it is not above the head and not stored: it is not of this chain. */
   async #isKnown({ number: slot, hash }: BlockHeader, position: LinePosition): Promise<boolean> {
     // Overlapping files contain a block again before it is stored.
-    if (this.#headers.some((own) => own.hash === hash)) return true;
+    if (this.#headers.some((header) => header.hash === hash)) return true;
     const { start, head } = this.#dependencies.dataset.snapshot();
     if (head === null || slot > head.number) return false;
     const stored = await findStored(this.#dependencies.dataset, slot);

@@ -82,7 +82,7 @@ export class Ingester {
   constructor(options: IngesterOptions, dependencies: IngesterDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#sources = options.sources.map((one) => new FollowedSource(one, dependencies));
+    this.#sources = options.sources.map((source) => new FollowedSource(source, dependencies));
     this.#feeder = new ChainFeeder(dependencies);
     this.#leader = this.#sources[0];
     this.#backfill = this.#planBackfill();
@@ -198,9 +198,9 @@ export class Ingester {
         return source.isGenesisChecked;
       },
       lead: {
-        isHeldBy: (one) => this.#leaderNow() === one,
-        take: (one) => {
-          this.#leader = one;
+        isHeldBy: (leader) => this.#leaderNow() === leader,
+        take: (leader) => {
+          this.#leader = leader;
         },
       },
     });

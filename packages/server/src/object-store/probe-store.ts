@@ -14,7 +14,7 @@ export async function probeStore(store: ObjectStore, name: string): Promise<void
     const middle = await store.get(key, { start: 2, end: 5 });
     const listed = await store.list('probe/');
     const isRight = Buffer.compare(middle, bytes.subarray(2, 5)) === 0;
-    if (!isRight || !listed.some((one) => one.key === key)) {
+    if (!isRight || !listed.some((object) => object.key === key)) {
       throw new CodedError('store-refused', { operation: isRight ? 'list' : 'get' });
     }
   } finally {

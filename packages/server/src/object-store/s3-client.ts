@@ -121,8 +121,8 @@ export class S3Client implements ObjectStore {
   }
 
   async list(prefix: string): Promise<ObjectInfo[]> {
-    const found: ObjectInfo[] = [];
-    const own = this.#key('');
+    const listed: ObjectInfo[] = [];
+    const basePrefix = this.#key('');
     let token: string | undefined;
     do {
       const query = new URLSearchParams({ 'list-type': '2', prefix: this.#key(prefix) });
@@ -132,10 +132,11 @@ export class S3Client implements ObjectStore {
         this.#send({ operation: 'list', method: 'GET', url }),
       );
       const page = parseListing(new TextDecoder().decode(body));
-      for (const one of page.objects) found.push({ ...one, key: one.key.slice(own.length) });
+      for (const object of page.objects)
+        listed.push({ ...object, key: object.key.slice(basePrefix.length) });
       token = page.nextToken;
     } while (token !== undefined);
-    return found;
+    return listed;
   }
 
   async remove(key: string): Promise<void> {

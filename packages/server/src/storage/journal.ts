@@ -1,5 +1,5 @@
 /**
- * The write-ahead log of one dataset's hot chain: a folder of numbered files.
+ * The write-ahead log of one dataset: a folder of numbered files.
  *
  *   journal/0000000007.journal   checkpoint · commit · commit · …
  *   journal/0000000008.journal   checkpoint · commit · …            ◄ appended to

@@ -9,7 +9,7 @@ export interface EvaluationJob {
   readonly selection: Selection;
   /** The caller holds a lease on it until the evaluation ends. */
   readonly snapshot: ChainSnapshot;
-  /** The slots to cover, both inclusive, within the coverage of the snapshot. All of them may be skipped slots. */
+  /** The slots to cover, both inclusive, between the start and the head of the snapshot. All of them may be skipped slots. */
   readonly first: number;
   readonly last: number;
   /** Whether these blocks are at the head. They are evaluated before history, because many streams wait for them. */

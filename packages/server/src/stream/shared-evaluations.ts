@@ -57,7 +57,7 @@ function chainAt(snapshot: ChainSnapshot, slot: number): string {
   return block.header.hash;
 }
 
-/** The size of a write to a stream that is behind. A write costs as much as many kilobytes. */
+/** The size of a write to a stream that is behind. The cost of a write is high compared to the cost per kilobyte. */
 const someBytesGoal = 1 << 16;
 
 /** The accounted size of an entry without lines, so that empty entries are evicted too. */
@@ -97,7 +97,7 @@ export class SharedEvaluations {
     return this.#bytes;
   }
 
-  /** Returns the same number for equal queries. The text of a query is too long for a lookup with each block. */
+  /** Returns the same number for equal queries. The text of a query is too long to be looked up for every block. */
   idOf(selection: Selection): number {
     return this.#ids.get(selection) ?? this.#know(selection).id;
   }
@@ -157,9 +157,9 @@ export class SharedEvaluations {
     let byteLength = 0;
     for (let { first } = range; ; ) {
       const job = nextSharedJob({ ...range, first });
-      for (const one of await this.evaluate(job)) {
-        blocks.push(one);
-        byteLength += one.piece?.byteLength ?? 0;
+      for (const block of await this.evaluate(job)) {
+        blocks.push(block);
+        byteLength += block.piece?.byteLength ?? 0;
       }
       if (job.last === range.last || byteLength >= someBytesGoal) return { blocks, last: job.last };
       first = job.last + 1;

@@ -1,5 +1,5 @@
 /**
- * Typical queries over stored blocks soon after the start of a process. The JavaScript engine compiles the code of queries only after it
+ * Runs typical queries over stored blocks soon after the start of a process. The JavaScript engine compiles the code of queries only after it
  * has run for a while: without this, the first queries of clients would take several times as long.
  */
 

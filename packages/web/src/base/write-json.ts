@@ -8,7 +8,7 @@ function write(value: unknown, indent: number, margin: string): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const inner = indent === 0 ? '' : `${margin}${' '.repeat(indent)}`;
   const [open, close, parts] = Array.isArray(value)
-    ? ['[', ']', value.map((one) => write(one, indent, inner))]
+    ? ['[', ']', value.map((element) => write(element, indent, inner))]
     : ['{', '}', writeMembers(value, indent, inner)];
   if (parts.length === 0) return `${open}${close}`;
   if (indent === 0) return `${open}${parts.join(',')}${close}`;

@@ -109,7 +109,7 @@ const argumentReaders: Readonly<Record<string, ReadArgument>> = {
 
 const tokenAmounts = /^(Transfer|MintTo|Burn|Approve)(Checked)?$/;
 
-/** The checked instructions contain the decimals. Otherwise they are those of an account of the instruction, if its balance is known. */
+/** The checked instructions contain the decimals. For other instructions the decimals are taken from the token balance of one of the accounts, if it is known. */
 function readTokenAmount(
   bytes: Uint8Array,
   isChecked: boolean,
@@ -117,7 +117,7 @@ function readTokenAmount(
 ): readonly (readonly [string, string])[] {
   const amount = readU64(bytes, 1);
   if (amount === undefined) return [];
-  const token = tokens.find((one) => one !== undefined);
+  const token = tokens.find((candidate) => candidate !== undefined);
   const decimals = (isChecked ? bytes[9] : undefined) ?? token?.decimals;
   const text = decimals === undefined ? formatInteger(amount) : formatAmount(amount, decimals);
   const symbol = token === undefined ? undefined : mintSymbol(token.mint);

@@ -90,8 +90,8 @@ export function explainError(err: object, failedProgram: string | undefined): Ex
 }
 
 function customMeaning(code: number, program: string | undefined): string {
-  const own = program === undefined ? undefined : findIdl(program)?.errors[code];
-  if (own !== undefined) return `: ${own}.`;
+  const idlError = program === undefined ? undefined : findIdl(program)?.errors[code];
+  if (idlError !== undefined) return `: ${idlError}.`;
   if (program !== undefined && tokenPrograms.has(program)) {
     const text = tokenErrors[code];
     if (text !== undefined) return `: ${text}`;

@@ -74,9 +74,9 @@ class SchemaReader {
     }
     for (const [key, property] of Object.entries(properties)) {
       // An empty value does not mean the default: lost keys would open the service to everyone.
-      const found = object[key] === undefined ? property.default : object[key];
+      const given = object[key] === undefined ? property.default : object[key];
       const below = pathBelow(path, key);
-      if (found !== undefined) read[key] = this.read(property, found, below);
+      if (given !== undefined) read[key] = this.read(property, given, below);
       else if (schema.required?.includes(key)) {
         const expected = property.expected ?? property.description ?? '';
         this.#refuse('config-key-missing', { key: below, ...this.#lineOf(path), expected });
@@ -89,7 +89,10 @@ class SchemaReader {
     if (!isObject(value)) return this.#refuseShape('keys and values', value, path);
     const [below = {}] = Object.values(schema.patternProperties ?? {});
     return Object.fromEntries(
-      Object.entries(value).map(([key, one]) => [key, this.read(below, one, pathBelow(path, key))]),
+      Object.entries(value).map(([key, child]) => [
+        key,
+        this.read(below, child, pathBelow(path, key)),
+      ]),
     );
   }
 
@@ -99,7 +102,7 @@ class SchemaReader {
     if (!isList || value.length < minItems || value.length > maxItems) {
       return this.#refuseShape(describeExpected(schema), value, path);
     }
-    return value.map((one, i) => this.read(item, one, pathBelow(path, i)));
+    return value.map((element, i) => this.read(item, element, pathBelow(path, i)));
   }
 
   #readLeaf(schema: SchemaNode, value: unknown, path: string): unknown {
@@ -197,7 +200,7 @@ function describeValue(value: unknown): string {
  */
 export function fitsSchema(schema: SchemaNode, value: unknown): boolean {
   const { anyOf, enum: choices, type } = schema;
-  if (anyOf !== undefined) return anyOf.some((one) => fitsSchema(one, value));
+  if (anyOf !== undefined) return anyOf.some((alternative) => fitsSchema(alternative, value));
   if (choices !== undefined) return typeof value === 'string' && choices.includes(value);
   if (schema.const !== undefined) return value === schema.const;
   if (type === 'boolean') return typeof value === 'boolean';

@@ -55,18 +55,18 @@ function show(schema: SchemaNode, value: unknown, { path, origins }: Where): unk
   const below = (step: string | number) => ({ path: pathBelow(path, step), origins });
   if (Array.isArray(value)) {
     const item = schema.items ?? {};
-    return value.map((one, i) => show(item, one, below(i)));
+    return value.map((element, i) => show(item, element, below(i)));
   }
   if (typeof value !== 'object' || value === null)
     return showLeaf(schema, value, { path, origins });
   const kind = memberOf(value, 'kind');
-  const one =
+  const matching =
     schema.anyOf?.find(({ properties }) => properties?.['kind']?.const === kind) ?? schema;
-  const [ofRecord = {}] = Object.values(one.patternProperties ?? {});
+  const [ofRecord = {}] = Object.values(matching.patternProperties ?? {});
   return Object.fromEntries(
     Object.entries(value).map(([key, child]) => [
       key,
-      show(one.properties?.[key] ?? ofRecord, child, below(key)),
+      show(matching.properties?.[key] ?? ofRecord, child, below(key)),
     ]),
   );
 }

@@ -26,13 +26,13 @@ export async function replaceEarlierDemo(dataFolder: string): Promise<string | u
 }
 
 async function findEarlier(dataFolder: string): Promise<string[]> {
-  const found: string[] = [];
+  const folders: string[] = [];
   for (const { name, sources } of DEMO_CONFIG.datasets) {
     const earlier = sources.flatMap(({ seed }): readonly string[] => earlierGenesisHashes(seed));
     const genesisHash = await readGenesisHash(`${dataFolder}/${name}`);
-    if (genesisHash !== null && earlier.includes(genesisHash)) found.push(name);
+    if (genesisHash !== null && earlier.includes(genesisHash)) folders.push(name);
   }
-  return found;
+  return folders;
 }
 
 /** Returns null if there is no dataset, or if it cannot be read, which is reported when it is opened. */

@@ -35,8 +35,8 @@ export function buildConfigCommand(context: CommandContext): Command {
     .option('--force', 'overwrite an existing file')
     .action((file: string, options: { force?: boolean }) => writeExample(file, options, context));
   const command = new Command('config').description('Write, check or show a configuration.');
-  for (const one of [addListenOptions(check), addListenOptions(print), init]) {
-    command.addCommand(one.addHelpText('after', examples));
+  for (const subcommand of [addListenOptions(check), addListenOptions(print), init]) {
+    command.addCommand(subcommand.addHelpText('after', examples));
   }
   return command.addHelpText('after', examples);
 }

@@ -55,7 +55,7 @@ export function buildDatasetCommand(context: CommandContext): Command {
     .addCommand(drop)
     .addCommand(upgrade)
     .addHelpText('after', examples);
-  for (const one of buildTransferCommands(context)) command.addCommand(one);
+  for (const subcommand of buildTransferCommands(context)) command.addCommand(subcommand);
   return command;
 }
 

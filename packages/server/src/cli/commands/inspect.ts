@@ -86,12 +86,12 @@ function combine(measured: readonly Measured[]): Measured {
   const [first] = measured;
   if (first !== undefined && measured.length === 1) return first;
   const summaries = measured.map(({ summary }) => summary);
-  const sum = (value: (one: Summary) => number) =>
-    summaries.reduce((total, one) => total + value(one), 0);
+  const sum = (value: (summary: Summary) => number) =>
+    summaries.reduce((total, summary) => total + value(summary), 0);
   const parts = (first?.parts ?? []).map(({ table, name }) =>
     totalOf(
-      measured.flatMap((one) =>
-        one.parts.filter((part) => part.table === table && part.name === name),
+      measured.flatMap((segment) =>
+        segment.parts.filter((part) => part.table === table && part.name === name),
       ),
       table,
       name,
@@ -140,9 +140,9 @@ function partRows(summary: Summary, parts: readonly MeasuredPart[]): string[][] 
   const row = (part: MeasuredPart) => formatPart(part, summary);
   const tables = [...new Set(parts.map(({ table }) => table))];
   const rows = tables.flatMap((table) => {
-    const own = parts.filter((part) => part.table === table);
-    const total = own.length > 1 ? [row(totalOf(own, table, 'total'))] : [];
-    return [...own.map(row), ...total];
+    const tableParts = parts.filter((part) => part.table === table);
+    const total = tableParts.length > 1 ? [row(totalOf(tableParts, table, 'total'))] : [];
+    return [...tableParts.map(row), ...total];
   });
   return [...rows, row(totalOf(parts, 'everything', 'total'))];
 }

@@ -51,11 +51,11 @@ const tableFields: Omit<Fields, 'block'> = {
 /** Returns the fields of a table that fits a terminal. A record has the signature if the query includes its transaction. */
 export function fieldsForTable(items: ItemsBody, kind: RowKind): FieldsBody {
   if (kind === 'blocks') return { block: headerFields };
-  const own = RECORD_ARRAYS[kind];
-  const hasSignature = own !== 'transaction' && kindsOf(items).includes('transaction');
+  const recordKind = RECORD_ARRAYS[kind];
+  const hasSignature = recordKind !== 'transaction' && kindsOf(items).includes('transaction');
   return {
     block: { number: true },
-    [own]: tableFields[own],
+    [recordKind]: tableFields[recordKind],
     ...(hasSignature ? { transaction: { signatures: true } } : {}),
   };
 }
@@ -90,14 +90,14 @@ export function parseFields(list: readonly string[]): FieldsBody {
   const fields: Fields = {};
   for (const text of list) {
     const [kindText = '', name, ...more] = text.split('.');
-    const kind = KINDS.find((one) => one === kindText);
+    const kind = KINDS.find((known) => known === kindText);
     if (kind === undefined) throw refuse(text, kindText, KINDS);
     const names: readonly string[] = fieldNames(kind, 'ledger');
     const chosen = name === undefined ? Object.keys(FIELDS[kind]) : [name];
-    if (more.length > 0 || !chosen.every((one) => names.includes(one))) {
+    if (more.length > 0 || !chosen.every((field) => names.includes(field))) {
       throw refuse(text, name ?? '', names);
     }
-    fields[kind] = { ...fields[kind], ...Object.fromEntries(chosen.map((one) => [one, true])) };
+    fields[kind] = { ...fields[kind], ...Object.fromEntries(chosen.map((field) => [field, true])) };
   }
   return fields;
 }

@@ -71,22 +71,22 @@ const shortNames: Readonly<Record<string, string>> = {
 
 /** Sets each relation on every item that has it, and rejects a relation that no item has. */
 function addRelations(items: Items, names: readonly string[]): Items {
-  const found = new Set<string>();
+  const known = new Set<string>();
   const entries = entriesOf(items).map(([array, list = []]) => {
     const relations = names.flatMap((name) => {
       const relation = findRelation(array, name);
-      if (relation !== undefined) found.add(name);
+      if (relation !== undefined) known.add(name);
       return relation ?? [];
     });
     const flags = Object.fromEntries(relations.map((name) => [name, true]));
     return [array, list.map((item) => ({ ...item, ...flags }))];
   });
-  const unknown = names.find((name) => !found.has(name));
+  const unknown = names.find((name) => !known.has(name));
   if (unknown !== undefined) throw refuseRelation(unknown, items);
   return Object.fromEntries(entries);
 }
 
-/** `logs`, `balances` and so on mean those of the transaction, if an item has no such relation itself. */
+/** If an item has no relation `logs`, `balances` and so on, the name means the relation to the logs or balances of its transaction. */
 function findRelation(array: RecordArray, name: string): string | undefined {
   const known: readonly string[] = relationRows(array).map(([relation]) => relation);
   const camel = name.replaceAll(/-([a-z])/g, (_all, letter: string) => letter.toUpperCase());

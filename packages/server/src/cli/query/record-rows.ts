@@ -67,7 +67,8 @@ export function addParents<Q extends Selection>(query: Q, kind: RowKind): Q {
   const fields: Partial<Record<Kind, object>> = { ...query.fields };
   for (const parent of needed) {
     const keys = Object.fromEntries(keyNames[parent].map((name) => [name, true]));
-    for (const one of [parent, RECORD_ARRAYS[kind]]) fields[one] = { ...fields[one], ...keys };
+    for (const recordKind of [parent, RECORD_ARRAYS[kind]])
+      fields[recordKind] = { ...fields[recordKind], ...keys };
   }
   const items = RECORD_ARRAY_NAMES.filter((array) => query[array] !== undefined).map((array) => {
     const added = needed.flatMap((parent) => relationsTo(parent, array));
@@ -100,8 +101,8 @@ export function createRowSource(query: Selection, kind: RowKind): RowSource {
       const finders = joined.map((parent) => [parent, buildFinder(block, parent)] as const);
       const records = kind === 'blocks' ? [block.header] : (block[kind] ?? []);
       return records.map((record) => {
-        const found = finders.map(([parent, find]) => [parent, find(record)]);
-        const sources = { header: block.header, record, ...Object.fromEntries(found) };
+        const parentRecords = finders.map(([parent, find]) => [parent, find(record)]);
+        const sources = { header: block.header, record, ...Object.fromEntries(parentRecords) };
         return columns.map(({ name, of, field }) => {
           const value: unknown = memberOf(sources[of], field);
           return cell(name === 'signature' ? memberOf(value, '0') : value);
@@ -113,16 +114,16 @@ export function createRowSource(query: Selection, kind: RowKind): RowSource {
 
 function columnsOf(query: Selection, kind: RowKind): readonly Column[] {
   const names = selectedNames(query, 'block').filter((name) => name !== 'number');
-  const own = kind === 'blocks' ? [] : selectedNames(query, RECORD_ARRAYS[kind]);
+  const recordFields = kind === 'blocks' ? [] : selectedNames(query, RECORD_ARRAYS[kind]);
   const ofParents = parents[kind].flatMap((of) =>
     selectedNames(query, of)
-      .filter((field) => !keyNames[of].includes(field) || !own.includes(field))
+      .filter((field) => !keyNames[of].includes(field) || !recordFields.includes(field))
       .map((field) => ({ name: nameColumn(of, field), field, of })),
   );
   return [
     { name: 'slot', field: 'number', of: 'header' },
     ...names.map((field): Column => ({ name: field, field, of: 'header' })),
-    ...own.map((field): Column => ({ name: field, field, of: 'record' })),
+    ...recordFields.map((field): Column => ({ name: field, field, of: 'record' })),
     ...ofParents,
   ];
 }

@@ -57,7 +57,7 @@ function chooseLayout(
       Math.max(name.length, ...sample.map((row) => shorten(row[column] ?? '', isShort).length)),
     );
   const widths = widthsOf(false);
-  const total = widths.reduce((sum, one) => sum + one + gap.length, -gap.length);
+  const total = widths.reduce((sum, columnWidth) => sum + columnWidth + gap.length, -gap.length);
   const isShort = width !== undefined && total > width;
   return { widths: isShort ? widthsOf(true) : widths, isShort };
 }

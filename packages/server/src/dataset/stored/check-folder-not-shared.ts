@@ -8,8 +8,9 @@ import { findDatasets } from './find-datasets.ts';
  * remove the datasets inside it.
  */
 export async function checkFolderNotShared(folder: string, fs: Fs): Promise<void> {
-  const found = (await listIfExists(folder, fs)).length > 0 ? await findDatasets(folder, fs) : [];
-  if (found.length > 0) {
-    throw new CodedError('dataset-folder-shared', { folder, datasets: found.join(' ') });
+  const datasets =
+    (await listIfExists(folder, fs)).length > 0 ? await findDatasets(folder, fs) : [];
+  if (datasets.length > 0) {
+    throw new CodedError('dataset-folder-shared', { folder, datasets: datasets.join(' ') });
   }
 }

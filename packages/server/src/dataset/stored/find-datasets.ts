@@ -5,13 +5,13 @@ import { datasetExists } from './create-dataset.ts';
 
 /** Returns the names of the datasets in a data folder, sorted, including those that lost their manifest. */
 export async function findDatasets(dataFolder: string, fs: Fs): Promise<string[]> {
-  const found: string[] = [];
+  const names: string[] = [];
   for (const name of await fs.list(dataFolder)) {
     if (datasetNamePattern.test(name) && (await isDataset(`${dataFolder}/${name}`, fs))) {
-      found.push(name);
+      names.push(name);
     }
   }
-  return found;
+  return names;
 }
 
 async function isDataset(folder: string, fs: Fs): Promise<boolean> {

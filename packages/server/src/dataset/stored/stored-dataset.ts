@@ -23,7 +23,7 @@ export async function readStoredDataset(folder: string, fs: Fs): Promise<StoredD
   const snapshot = journal === undefined ? emptySnapshot : replayJournal(journal);
   const { segments, hot } = snapshot;
   const locationOf = ({ payload }: HotBlock) => journal?.locations.get(payload);
-  const sum = (values: readonly number[]) => values.reduce((total, one) => total + one, 0);
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   return {
     manifest,
     snapshot,

@@ -144,8 +144,8 @@ function* countClasses(
     for (const number of numbers) pushTo(byPrefix, prefixOf(classes, number, length), number);
     // A class without a discriminator adds nothing to the count of its program.
     if (length > 0)
-      for (const [prefix, own] of byPrefix)
-        discriminators.push({ id, prefix, count: counter.count(own) });
+      for (const [prefix, classNumbers] of byPrefix)
+        discriminators.push({ id, prefix, count: counter.count(classNumbers) });
     yield;
   }
   return { programs: greatest(programs), discriminators: greatest(discriminators) };

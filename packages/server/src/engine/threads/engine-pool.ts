@@ -216,7 +216,7 @@ export class EnginePool {
   ): Promise<readonly LookupResult<L>[]> {
     assert(!this.#isClosed, 'a closed pool answers nothing');
     const segments = keys.map((key) => this.#find(key));
-    // A segment goes always to the same thread, which then has its indexes in memory.
+    // A segment is always assigned to the same thread, which then has its indexes in memory.
     const parts = this.#divide(segments, (segment) => segment);
     const results = await this.#lookups.start(parts, (id, { items, positions }) => ({
       kind: 'lookup',

@@ -171,7 +171,7 @@ class EngineWorker {
       wake: () => {},
     };
     this.#runs.set(request.id, state);
-    for (const one of request.segments) this.#enter(one);
+    for (const used of request.segments) this.#enter(used);
     let segment: number | undefined;
     let part = 0;
     try {
@@ -192,7 +192,7 @@ class EngineWorker {
       this.#send({ kind: 'failed', id: request.id, ...position, ...describeFault(error) });
     } finally {
       this.#runs.delete(request.id);
-      for (const one of request.segments) this.#leave(one);
+      for (const used of request.segments) this.#leave(used);
       this.#closeUnused();
     }
   }
@@ -376,7 +376,7 @@ class EngineWorker {
   }
 
   async #runLookup({ id, segments, positions, lookup }: LookupRequest): Promise<void> {
-    for (const one of segments) this.#enter(one);
+    for (const used of segments) this.#enter(used);
     const results: LookupResults[keyof LookupResults][] = [];
     let segment: number | undefined;
     try {
@@ -386,7 +386,7 @@ class EngineWorker {
     } catch (error) {
       this.#send({ kind: 'lookup-failed', id, segment, ...describeFault(error) });
     } finally {
-      for (const one of segments) this.#leave(one);
+      for (const used of segments) this.#leave(used);
       this.#closeUnused();
     }
   }

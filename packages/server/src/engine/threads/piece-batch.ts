@@ -178,7 +178,7 @@ export function readBatch({ buffer, table }: PieceBatch, buffers: BatchBuffers):
         : {
             slot,
             hash: Buffer.from(bytes.subarray(hashAt, end)).toString('latin1'),
-            // A header line is kept longer than the text.
+            // The header line is copied, because it is kept longer than the text.
             headerLine: bytes.slice(headerAt, hashAt),
             endsWithLine: endsWithLine === 1,
             candidateShare,

@@ -47,11 +47,12 @@ export class ReadAhead {
     this.#parts = parts;
     // A request that failed, or was refused because of other queries, is forgotten when its group was read.
     const pending = this.#requested.filter(
-      (one) => one.group >= first && missing([one]).length > 0,
+      (range) => range.group >= first && missing([range]).length > 0,
     );
     const added: Requested[] = [];
     const add = (group: number, ranges: readonly ByteRange[]) => {
-      for (const one of missing(ranges)) if (!isAmong(one, pending)) added.push({ ...one, group });
+      for (const range of missing(ranges))
+        if (!isAmong(range, pending)) added.push({ ...range, group });
     };
     if (!isKnown) add(first, dictionariesOf(parts));
     let left = this.#groupCount;
@@ -75,8 +76,8 @@ function sum(ranges: readonly ByteRange[]): number {
   return ranges.reduce((total, { start, end }) => total + end - start, 0);
 }
 
-function isSame(one: GroupParts, other: GroupParts): boolean {
-  const isEqual = [...one.sections].every((section) => other.sections.has(section));
-  const isSize = one.sections.size === other.sections.size;
-  return isEqual && isSize && one.hasNewKeys === other.hasNewKeys;
+function isSame(parts: GroupParts, other: GroupParts): boolean {
+  const isEqual = [...parts.sections].every((section) => other.sections.has(section));
+  const isSize = parts.sections.size === other.sections.size;
+  return isEqual && isSize && parts.hasNewKeys === other.hasNewKeys;
 }

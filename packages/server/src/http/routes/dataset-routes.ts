@@ -77,7 +77,9 @@ export const timeRoute = defineRoute({
     const { snapshot, release } = reader.acquire();
     try {
       const seconds = BigInt(request.parameters.seconds);
-      const header = await findBlockAtTime(snapshot, seconds, (one) => reader.readHeaders(one));
+      const header = await findBlockAtTime(snapshot, seconds, (segment) =>
+        reader.readHeaders(segment),
+      );
       if (header === undefined) throw new CodedError('time-not-reached', { path: 'seconds' });
       return json({ block_number: header.number });
     } finally {
@@ -93,6 +95,6 @@ export const descriptionRoute = defineRoute({
   isOpen: true,
   summary: 'This description.',
   answer: Type.Object({}),
-  // Built for each request, because a reload may change the limits in it.
+  // The response is built for each request, because a reload may change the limits in it.
   handle: ({ context }) => json(buildOpenApi(context)),
 });

@@ -61,7 +61,7 @@ export const segmentRoute = defineRoute({
     const { reader } = servedDataset(request);
     const { snapshot, release } = reader.acquire();
     try {
-      const segment = snapshot.segments.find((one) => one.id === id);
+      const segment = snapshot.segments.find((candidate) => candidate.id === id);
       if (segment === undefined) throw new CodedError('sealed-segment-unknown');
       const end = Math.min(offset + segmentPartBytesMax, segment.byteLength);
       const body = await reader.readSegment(segment, { start: Math.min(offset, end), end });

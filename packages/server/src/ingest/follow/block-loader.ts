@@ -113,9 +113,9 @@ export class BlockLoader {
         return loaded;
       }
       isDone = true;
-      for await (const one of this.loadStream(answer.value, source.remote.format)) {
-        const slot = one.kind === 'loaded' ? one.prepared.header.number : one.slot;
-        loaded.set(slot, one);
+      for await (const block of this.loadStream(answer.value, source.remote.format)) {
+        const slot = block.kind === 'loaded' ? block.prepared.header.number : block.slot;
+        loaded.set(slot, block);
         // A source may end a response early. The rest is requested then.
         if (slot !== undefined && slot >= first) [first, isDone] = [slot + 1, slot >= last];
       }

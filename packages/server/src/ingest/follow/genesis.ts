@@ -53,10 +53,10 @@ export function checkIdentity(
   { genesisHash, content }: SourceIdentity,
   { description, alarms }: Dataset,
 ): void {
-  const { votes, allowMissing, genesisHash: own } = description;
+  const { votes, allowMissing, genesisHash: storedHash } = description;
   source.isGenesisChecked = false;
   // A portal that was filled from files does not know its genesis hash. The links of its blocks are checked anyway.
-  if (genesisHash !== null && own !== null && genesisHash !== own) {
+  if (genesisHash !== null && storedHash !== null && genesisHash !== storedHash) {
     source.health.disable('it serves another ledger');
     alarms.raise('dataset-genesis-differs', `${source.name} serves another ledger`);
     return;

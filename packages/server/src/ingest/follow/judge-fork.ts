@@ -35,7 +35,7 @@ export async function askOpinions(
   dependencies: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Opinion[]> {
   const contested = elementAt(claim.headers, 0);
-  const others = sources.filter((one) => one !== claim.claimant && one.health.isHealthy);
+  const others = sources.filter((source) => source !== claim.claimant && source.health.isHealthy);
   const { clock, signal } = dependencies;
   const opinions = await settleWithin(
     others.map(async (source): Promise<Opinion> => {

@@ -8,7 +8,7 @@ export function ownsBlock(snapshot: ChainSnapshot, slot: number, hash: BlockHash
   if (hash === null) return false;
   const { finalized, anchor, segments } = snapshot;
   const known = [findHot(snapshot, slot)?.header, finalized, segments.at(-1)?.last, anchor];
-  return known.some((one) => one?.number === slot && one.hash === hash);
+  return known.some((block) => block?.number === slot && block.hash === hash);
 }
 
 /** Returns the slot above which a branch may diverge from the chain: the slot of the finalized head, or of the anchor if nothing is final. */

@@ -127,8 +127,8 @@ export class SourceFollower {
     const { source, feeder } = this.#dependencies;
     if (finalized === null) return true;
     source.finalizedSlot = Math.max(source.finalizedSlot, finalized.number);
-    const own = feeder.pending.finalized;
-    if (own?.number !== finalized.number || own.hash === finalized.hash) return true;
+    const pending = feeder.pending.finalized;
+    if (pending?.number !== finalized.number || pending.hash === finalized.hash) return true;
     const fault = `it has another finalized block at slot ${finalized.number}`;
     return this.#judge.strike('source-contradicts-finality', fault);
   }

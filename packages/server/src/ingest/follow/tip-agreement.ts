@@ -52,7 +52,7 @@ export class TipAgreement {
     signal: AbortSignal,
   ): Promise<{ readonly same: number; readonly other: number }> {
     const { clock, sources } = this.#dependencies;
-    const others = sources().filter((one) => one !== source && one.health.isReady);
+    const others = sources().filter((other) => other !== source && other.health.isReady);
     const answers = await settleWithin(
       others.map(({ remote }) => remote.header(block.number, 'confirmed', signal)),
       answerMsMax,

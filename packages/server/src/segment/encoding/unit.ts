@@ -53,8 +53,8 @@ type EncodeRaw = (raw: Uint8Array, count: number, planes: number) => EncodedUnit
 function encodeInts(values: Uint32Array | BigUint64Array, encodeRaw: EncodeRaw): EncodedUnit {
   const planes = planesFor(values);
   if (values.length > 0 && isConstant(values)) {
-    const one = splitPlanes(values.subarray(0, 1) as typeof values, planes);
-    return withChecksum(one, {
+    const constant = splitPlanes(values.subarray(0, 1) as typeof values, planes);
+    return withChecksum(constant, {
       rawLength: values.length * planes,
       count: values.length,
       planes,

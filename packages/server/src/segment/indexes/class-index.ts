@@ -90,12 +90,12 @@ class ProgramClasses {
       const before = [...this.classes.values()].flat();
       this.classes.clear();
       this.count = 0;
-      for (const own of before) {
-        const joined = this.classOf(own);
-        joined.instructionCount += own.instructionCount;
+      for (const longer of before) {
+        const joined = this.classOf(longer);
+        joined.instructionCount += longer.instructionCount;
         joined.transactions = unite([
           joined.transactions.subarray(0, joined.transactionCount),
-          own.transactions.subarray(0, own.transactionCount),
+          longer.transactions.subarray(0, longer.transactionCount),
         ]);
         joined.transactionCount = joined.transactions.length;
       }
@@ -126,13 +126,13 @@ export class ClassIndexBuilder {
         [...classes.values()]
           .flat()
           .map(
-            (own): InstructionClass => ({
+            (counted): InstructionClass => ({
               program,
-              prefix: prefixOf(own),
-              isWhole: own.length < bytes,
-              committed: own.committed,
-              instructionCount: own.instructionCount,
-              transactions: own.transactions.subarray(0, own.transactionCount),
+              prefix: prefixOf(counted),
+              isWhole: counted.length < bytes,
+              committed: counted.committed,
+              instructionCount: counted.instructionCount,
+              transactions: counted.transactions.subarray(0, counted.transactionCount),
             }),
           )
           .sort(byPrefix),

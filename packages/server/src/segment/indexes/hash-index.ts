@@ -52,9 +52,9 @@ export function buildHashIndex({ hashes, values }: HashEntries): HashIndex {
   for (let i = 0; i < hashes.length; i++) {
     const value = values[i] as number;
     assert(value <= valueMax, 'the values of a hash index have 24 bits');
-    const own = buckets[i] as number;
-    const position = starts[own] as number;
-    starts[own] = position + 1;
+    const entryBucket = buckets[i] as number;
+    const position = starts[entryBucket] as number;
+    starts[entryBucket] = position + 1;
     fingerprints[position] = (hashes[i] as number) & 0xff;
     packed[position * valueBytes] = value;
     packed[position * valueBytes + 1] = value >>> 8;

@@ -100,8 +100,8 @@ export class IndexBuilder {
     let signature = 0;
     const counts = rows.txSignatureCount.values;
     let transaction = firstTransaction;
-    for (const own of counts) {
-      for (let i = 0; i < own; i++, signature++) {
+    for (const signatureCount of counts) {
+      for (let i = 0; i < signatureCount; i++, signature++) {
         const hash = hashWords(words, signature * signatureWords, signatureWords);
         this.#signatureHashes[this.signatureCount] = hash;
         this.#signatureTransactions[this.signatureCount++] = transaction;
@@ -204,7 +204,8 @@ function classColumns(classes: readonly InstructionClass[]): (Uint32Array | Uint
     prefixes.set(prefix, i * prefixBytes);
     return writeDistances(lists, transactions);
   });
-  const column = (value: (own: InstructionClass) => number) => Uint32Array.from(classes, value);
+  const column = (value: (instructionClass: InstructionClass) => number) =>
+    Uint32Array.from(classes, value);
   return [
     column(({ program }) => program),
     column(

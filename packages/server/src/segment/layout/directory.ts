@@ -191,8 +191,8 @@ export function decodeDirectory(
   const sections = reader.many(sectionCount, readSection);
   const groups = StoredGroup.readAll(reader, groupCount, sectionCount);
   const parts = reader.many(partCount, readPart);
-  for (const { kind, number, entry: own } of parts) {
-    if (!isPossibleEntry(own, fileLength)) throw impossibleEntry(`part ${kind}.${number}`);
+  for (const { kind, number, entry: partEntry } of parts) {
+    if (!isPossibleEntry(partEntry, fileLength)) throw impossibleEntry(`part ${kind}.${number}`);
   }
   if (highestEnd(groups) > plainBytes || plainBytes > fileLength)
     throw damaged('directory', 'a row group is outside of the plain part or of the file');

@@ -56,34 +56,34 @@ export function writeDescriptors(
   at: number,
   placed: readonly LocatedColumn[],
 ): void {
-  let own = at;
+  let descriptor = at;
   for (const { column, values, capacity } of placed) {
     const { coding, domain, adds, unit } = column;
-    ints[(own + layout.DESCRIPTOR_CODING) / 4] = coding;
-    ints[(own + layout.DESCRIPTOR_DOMAIN) / 4] = domain;
-    ints[(own + layout.DESCRIPTOR_ADDS) / 4] = adds;
-    ints[(own + layout.DESCRIPTOR_VALUES) / 4] = values;
-    ints[(own + layout.DESCRIPTOR_COUNT) / 4] = 0;
-    ints[(own + layout.DESCRIPTOR_CAPACITY) / 4] = capacity;
-    ints[(own + layout.DESCRIPTOR_UNIT) / 4] = unit;
-    ints[(own + layout.DESCRIPTOR_LAST) / 4] = 0;
-    own += layout.DESCRIPTOR_BYTES;
+    ints[(descriptor + layout.DESCRIPTOR_CODING) / 4] = coding;
+    ints[(descriptor + layout.DESCRIPTOR_DOMAIN) / 4] = domain;
+    ints[(descriptor + layout.DESCRIPTOR_ADDS) / 4] = adds;
+    ints[(descriptor + layout.DESCRIPTOR_VALUES) / 4] = values;
+    ints[(descriptor + layout.DESCRIPTOR_COUNT) / 4] = 0;
+    ints[(descriptor + layout.DESCRIPTOR_CAPACITY) / 4] = capacity;
+    ints[(descriptor + layout.DESCRIPTOR_UNIT) / 4] = unit;
+    ints[(descriptor + layout.DESCRIPTOR_LAST) / 4] = 0;
+    descriptor += layout.DESCRIPTOR_BYTES;
   }
 }
 
-/** Tells the kernel which ids are new in a row group: those after the highest one that earlier groups of the segment named. */
+/** Tells the kernel which ids are new in a row group: the ids above the highest id in earlier groups of the segment. */
 export function beginGroup(
   ints: Uint32Array,
   at: number,
   columns: readonly StoredColumn[],
   highestBefore: number,
 ): void {
-  let own = at;
+  let descriptor = at;
   for (const { coding } of columns) {
     if (coding === CODING.keys) {
-      ints[(own + layout.DESCRIPTOR_UNIT) / 4] = highestBefore;
-      ints[(own + layout.DESCRIPTOR_LAST) / 4] = highestBefore;
+      ints[(descriptor + layout.DESCRIPTOR_UNIT) / 4] = highestBefore;
+      ints[(descriptor + layout.DESCRIPTOR_LAST) / 4] = highestBefore;
     }
-    own += layout.DESCRIPTOR_BYTES;
+    descriptor += layout.DESCRIPTOR_BYTES;
   }
 }

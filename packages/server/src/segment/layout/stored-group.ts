@@ -126,11 +126,11 @@ function readNumbers(
   numbers[at + pageTableLengthAt] = length;
   let start = offset + length;
   for (let section = 0; section < sectionCount; section++) {
-    const own = at + sectionsAt + section * sectionNumbers;
+    const entry = at + sectionsAt + section * sectionNumbers;
     const storedLength = reader.int();
-    numbers[own] = start;
-    numbers[own + 1] = storedLength;
-    numbers[own + 2] = reader.int();
+    numbers[entry] = start;
+    numbers[entry + 1] = storedLength;
+    numbers[entry + 2] = reader.int();
     start += storedLength;
   }
 }

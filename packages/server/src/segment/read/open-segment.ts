@@ -197,7 +197,7 @@ export class Segment {
       const lengths = all.subarray(at, at + count);
       at += count;
       let sum = 0;
-      for (const own of lengths) sum += own;
+      for (const pageLength of lengths) sum += pageLength;
       if (sum !== group.sections[section]?.storedLength)
         throw damaged(name, 'the lengths of the pages do not add up');
       return lengths;
@@ -267,7 +267,7 @@ export class Segment {
 
   /** Returns where the compression dictionaries of some sections are. */
   dictionaryRanges(sections: Iterable<number>): ByteRange[] {
-    const entries = [...sections].map((one) => this.#findPart(PART.sectionDictionary, one));
+    const entries = [...sections].map((section) => this.#findPart(PART.sectionDictionary, section));
     return entries.filter((entry) => entry !== undefined).map(rangeOf);
   }
 
@@ -318,12 +318,12 @@ function rangeOf({ offset, storedLength }: UnitEntry): ByteRange {
 function partsByKind(parts: readonly Part[]): Map<number, Map<number, UnitEntry>> {
   const byKind = new Map<number, Map<number, UnitEntry>>();
   for (const { kind, number, entry } of parts) {
-    let own = byKind.get(kind);
-    if (own === undefined) {
-      own = new Map();
-      byKind.set(kind, own);
+    let entries = byKind.get(kind);
+    if (entries === undefined) {
+      entries = new Map();
+      byKind.set(kind, entries);
     }
-    own.set(number, entry);
+    entries.set(number, entry);
   }
   return byKind;
 }

@@ -61,7 +61,8 @@ export function readArchiveBlock(
   const fields = nodes.readFields();
   const block = { reader, fields, bytes, transactionCount: transactions.length };
   return normalizeBinary(block, settings, kernel, {
-    take: (own, index) => own.takeNode(elementAt(transactions, index), index, slot),
+    take: (transactionKernel, index) =>
+      transactionKernel.takeNode(elementAt(transactions, index), index, slot),
     read: (index) => nodes.readEntry(elementAt(transactions, index), index),
   });
 }

@@ -38,7 +38,8 @@ export function readProtobufBlock(
   const reader = new BlockReader(slot, noMark);
   const block = { reader, fields, bytes, transactionCount: transactions.length };
   return normalizeBinary(block, settings, kernel, {
-    take: (own, index) => own.takeConfirmed(elementAt(transactions, index), index),
+    take: (transactionKernel, index) =>
+      transactionKernel.takeConfirmed(elementAt(transactions, index), index),
     read: (index) => {
       const { at, end } = elementAt(transactions, index);
       const origin = { slot, part: 'block', transaction: index };

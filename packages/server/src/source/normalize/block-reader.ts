@@ -90,14 +90,14 @@ export class BlockReader {
   addresses(value: unknown, field: string): readonly Address[] {
     const list = this.array(value, field);
     if (areAddresses(list)) return list;
-    const index = list.findIndex((one) => !isAddress(one));
+    const index = list.findIndex((text) => !isAddress(text));
     return this.refuse(field, list[index], addressExpected, index);
   }
 
   signatures(value: unknown, field: string): readonly Signature[] {
     const list = this.array(value, field);
     if (areSignatures(list)) return list;
-    const index = list.findIndex((one) => !isSignature(one));
+    const index = list.findIndex((text) => !isSignature(text));
     return this.refuse(field, list[index], 'base58 of 64 bytes', index);
   }
 

@@ -317,9 +317,9 @@ function parseBlocks(value: unknown): BlockRef[] | undefined {
     return undefined;
   }
   const blocks: BlockRef[] = [];
-  for (const one of value) {
-    const number = parseSlot(memberOf(one, 'number'));
-    const hash = parseBlockHash(memberOf(one, 'hash'));
+  for (const entry of value) {
+    const number = parseSlot(memberOf(entry, 'number'));
+    const hash = parseBlockHash(memberOf(entry, 'hash'));
     if (number === undefined || hash === undefined) return undefined;
     blocks.push({ number, hash });
   }

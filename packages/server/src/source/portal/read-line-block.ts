@@ -51,11 +51,13 @@ export function readLineBlock(slot: Slot, bytes: Uint8Array): NormalizedBlock {
   const block: Block = {
     header: reader.header(line.header),
     transactions: reader.transactions(line.transactions, json.parts),
-    instructions: reader.list(line.instructions, 'instructions', (one) => reader.instruction(one)),
-    logs: reader.list(line.logs, 'logs', (one) => reader.log(one)),
-    balances: reader.list(line.balances, 'balances', (one) => reader.balance(one)),
-    tokenBalances: reader.list(line.tokenBalances, 'tokenBalances', (one) =>
-      reader.tokenBalance(one),
+    instructions: reader.list(line.instructions, 'instructions', (record) =>
+      reader.instruction(record),
+    ),
+    logs: reader.list(line.logs, 'logs', (record) => reader.log(record)),
+    balances: reader.list(line.balances, 'balances', (record) => reader.balance(record)),
+    tokenBalances: reader.list(line.tokenBalances, 'tokenBalances', (record) =>
+      reader.tokenBalance(record),
     ),
     rewards: readRewards(reader, line.rewards) ?? [],
   };
@@ -139,7 +141,9 @@ class LineReader extends BlockReader {
   #checkTree(instructions: readonly Instruction[], logs: readonly Log[]): void {
     const keyOf = (index: number, path: readonly number[]) => `${index}:${path.join()}`;
     const keys = new Set(
-      instructions.map((one) => keyOf(one.transactionIndex, one.instructionAddress)),
+      instructions.map((instruction) =>
+        keyOf(instruction.transactionIndex, instruction.instructionAddress),
+      ),
     );
     const check = (index: number, path: readonly number[], field: string) => {
       if (path.length === 0 || keys.has(keyOf(index, path))) return;
@@ -159,16 +163,17 @@ class LineReader extends BlockReader {
   }
 
   /** An array without records is absent. */
-  list<Item>(value: unknown, field: string, read: (one: RawRecord) => Item): Item[] {
+  list<Item>(value: unknown, field: string, read: (record: RawRecord) => Item): Item[] {
     const items: Item[] = [];
-    for (const one of this.optionalArray(value, field)) items.push(read(this.record(one, field)));
+    for (const element of this.optionalArray(value, field))
+      items.push(read(this.record(element, field)));
     return items;
   }
 
   transactions(value: unknown, parts: JsonParts | null): Transaction[] {
     const elements = this.optionalArray(value, 'transactions');
     const read = parts === null ? elements : elements.flatMap((element) => parts.readAll(element));
-    return this.list(read, 'transactions', (one) => this.#transaction(one));
+    return this.list(read, 'transactions', (record) => this.#transaction(record));
   }
 
   #transaction(raw: RawRecord): Transaction {

@@ -21,12 +21,12 @@ export async function findSegment(
 ): Promise<SourceResult<OfferedSegment | undefined>> {
   const list = await client.read(`/segments?to=${slot}&limit=1`, signal);
   if (list.kind === 'refused') return list;
-  const [one] = Array.isArray(list.value) ? list.value : [null];
-  if (one === undefined) return { kind: 'ok', value: undefined };
-  const id = String(memberOf(one, 'id'));
-  const first = parseSlot(memberOf(memberOf(one, 'first'), 'number'));
-  const last = parseSlot(memberOf(memberOf(one, 'last'), 'number'));
-  const byteLength = Number(memberOf(one, 'byte_length'));
+  const [segment] = Array.isArray(list.value) ? list.value : [null];
+  if (segment === undefined) return { kind: 'ok', value: undefined };
+  const id = String(memberOf(segment, 'id'));
+  const first = parseSlot(memberOf(memberOf(segment, 'first'), 'number'));
+  const last = parseSlot(memberOf(memberOf(segment, 'last'), 'number'));
+  const byteLength = Number(memberOf(segment, 'byte_length'));
   const isValid = /^[0-9-]{1,48}-[0-9a-f]{8}\.segment$/.test(id) && byteLength <= segmentBytesMax;
   if (!isValid || first === undefined || last === undefined || last < first || first > slot)
     return refusal('malformed', 'the list of segments is invalid');

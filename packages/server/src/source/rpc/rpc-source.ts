@@ -131,8 +131,8 @@ const blockConfig = {
 function parseSlots(value: unknown, first: number, last: number): Slot[] | undefined {
   if (!Array.isArray(value) || value.length > listSlotsMax + 1) return undefined;
   const slots = new Set<Slot>();
-  for (const one of value) {
-    const slot = parseSlot(one);
+  for (const entry of value) {
+    const slot = parseSlot(entry);
     if (slot === undefined || slot < first || slot > last) return undefined;
     slots.add(slot);
   }

@@ -62,7 +62,9 @@ export class SlotWatcher implements SlotNotices {
 
   announcedAbove(slot: number): number[] {
     const nowMs = this.#clock.nowMs();
-    return [...this.#announced].flatMap(([one, ms]) => (one > slot ? [nowMs - ms] : []));
+    return [...this.#announced].flatMap(([announced, ms]) =>
+      announced > slot ? [nowMs - ms] : [],
+    );
   }
 
   async above(slot: number, ms: number, signal: AbortSignal): Promise<void> {

@@ -72,8 +72,8 @@ async function findPrefixLengths(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number>> {
   const lengths = new Map(DISCRIMINATOR_LENGTHS);
-  for (const own of await lookups.run(parts, { kind: 'prefixes' }, signal)) {
-    for (const [program, length] of own)
+  for (const segmentLengths of await lookups.run(parts, { kind: 'prefixes' }, signal)) {
+    for (const [program, length] of segmentLengths)
       lengths.set(program, Math.min(length, lengths.get(program) ?? length));
   }
   return lengths;

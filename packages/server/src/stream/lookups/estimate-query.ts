@@ -21,8 +21,8 @@ export async function estimateQuery(
   const lookup = { kind: 'estimate', selection: selectionOf(query), range } as const;
   const results = await lookups.run(sample, lookup, signal);
   const isSampled = sample.length < parts.length;
-  const sum = (count: (one: SegmentEstimate) => number) =>
-    results.reduce((total, one) => total + count(one), 0);
+  const sum = (count: (estimate: SegmentEstimate) => number) =>
+    results.reduce((total, estimate) => total + count(estimate), 0);
   const examinedBlocks = sum(({ blockCount }) => blockCount);
   const sampled = new Set(sample);
   // Only the first and the last segment can be partly in the range, and both are always in the sample.
@@ -31,7 +31,7 @@ export async function estimateQuery(
     .reduce((total, part) => total + blockCountOf(part), 0);
   const totalBlocks = examinedBlocks + otherBlocks;
   const scale = examinedBlocks === 0 ? 1 : totalBlocks / examinedBlocks;
-  const scaled = (count: (one: SegmentEstimate) => number) => Math.round(sum(count) * scale);
+  const scaled = (count: (estimate: SegmentEstimate) => number) => Math.round(sum(count) * scale);
   const withCandidates = results.filter(({ candidateBlockCount }) => candidateBlockCount > 0);
   return {
     fromBlock: Math.min(query.fromBlock, Number.MAX_SAFE_INTEGER),

@@ -21,7 +21,7 @@ export interface AccountTransactions {
   readonly next: TransactionPosition | null;
 }
 
-interface FoundMention {
+interface MentionInPart {
   readonly part: SnapshotPart;
   readonly mention: Mention;
 }
@@ -37,22 +37,22 @@ export async function listAccountTransactions(
   // Hot blocks are in memory, and about a thousand of them are sealed at a time, so only segments are limited.
   const limits = { ...LOOKUP_LIMITS, hotBlockCountMax: Infinity };
   const searched = newestParts(all, limits).toReversed();
-  const found: FoundMention[] = [];
+  const mentions: MentionInPart[] = [];
   let batchCount: number = LOOKUP_LIMITS.batchCountFirst;
   // One more than requested shows whether there is another page.
-  for (let start = 0; start < searched.length && found.length <= limit; ) {
+  for (let start = 0; start < searched.length && mentions.length <= limit; ) {
     const parts = searched.slice(start, start + batchCount);
     const lookup = { kind: 'mentions', address, before, countMax: limit + 1 } as const;
-    const mentions = await lookups.run(parts, lookup, signal);
-    found.push(
-      ...parts.flatMap((part, i) => elementAt(mentions, i).map((mention) => ({ part, mention }))),
+    const byPart = await lookups.run(parts, lookup, signal);
+    mentions.push(
+      ...parts.flatMap((part, i) => elementAt(byPart, i).map((mention) => ({ part, mention }))),
     );
     start += batchCount;
     batchCount = Math.min(batchCount * 2, LOOKUP_LIMITS.batchCountMax);
   }
-  const page = found.slice(0, limit);
+  const page = mentions.slice(0, limit);
   const lines = await readLines(page, lookups, signal);
-  return { lines, next: nextPage(found, limit, all.length > searched.length, searched) };
+  return { lines, next: nextPage(mentions, limit, all.length > searched.length, searched) };
 }
 
 function lastSlotBefore(before: TransactionPosition | null): number {
@@ -61,13 +61,13 @@ function lastSlotBefore(before: TransactionPosition | null): number {
 }
 
 function nextPage(
-  found: readonly FoundMention[],
+  mentions: readonly MentionInPart[],
   limit: number,
   isCut: boolean,
   searched: readonly SnapshotPart[],
 ): TransactionPosition | null {
-  const last = found[limit - 1];
-  if (found.length > limit && last !== undefined)
+  const last = mentions[limit - 1];
+  if (mentions.length > limit && last !== undefined)
     return { slot: last.mention.slot, ordinal: last.mention.ordinal };
   const oldest = searched.at(-1);
   return isCut && oldest !== undefined ? { slot: firstSlotOf(oldest), ordinal: 0 } : null;
@@ -75,18 +75,18 @@ function nextPage(
 
 /** Reads the lines of the transactions, one segment after another. */
 async function readLines(
-  page: readonly FoundMention[],
+  page: readonly MentionInPart[],
   lookups: SegmentLookups,
   signal: AbortSignal,
 ): Promise<string[]> {
   const lines: string[] = [];
-  for (const part of new Set(page.map((found) => found.part))) {
+  for (const part of new Set(page.map((mention) => mention.part))) {
     const transactions = page
-      .filter((found) => found.part === part)
+      .filter((mention) => mention.part === part)
       .map(({ mention }) => mention.transaction);
     const lookup = { kind: 'records', selection: LISTED_TRANSACTION, transactions } as const;
-    const [own = []] = await lookups.run([part], lookup, signal);
-    lines.push(...own);
+    const [transactionLines = []] = await lookups.run([part], lookup, signal);
+    lines.push(...transactionLines);
   }
   return lines;
 }

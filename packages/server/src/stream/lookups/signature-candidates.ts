@@ -54,14 +54,14 @@ export class SignatureCandidates {
       return { position, segment, remote };
     });
     for (let round = 0; round < roundCountMax && open.length > 0; round++) {
-      const files = open.map((one) => this.#fileOf(one));
+      const files = open.map((probed) => this.#fileOf(probed));
       const results = await this.#pool.probe(files, signature);
       const missing: Incomplete[] = [];
-      for (const [i, one] of open.entries()) {
+      for (const [i, probed] of open.entries()) {
         const result = elementAt(results, i);
         if (typeof result === 'object' && result.kind === 'missing')
-          missing.push({ ...one, ranges: result.ranges });
-        else answers[one.position] = this.#take(one.segment, result);
+          missing.push({ ...probed, ranges: result.ranges });
+        else answers[probed.position] = this.#take(probed.segment, result);
       }
       await fetchAll(missing, signal);
       open = missing;

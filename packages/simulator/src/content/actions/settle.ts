@@ -103,18 +103,18 @@ function settlePrices(scene: Scene): boolean {
 function settleMaker(scene: Scene): boolean {
   const { vm, world } = scene;
   const { maker, faucet } = world;
-  const own = world.makerTokens + WRAPPED;
-  const surplus = world.amountSinceStart(own);
+  const wrappedAccount = world.makerTokens + WRAPPED;
+  const surplus = world.amountSinceStart(wrappedAccount);
   if (surplus === 0) return false;
   if (surplus < 0) {
     scene.beginPlain(faucet);
-    transferLamports(vm, faucet, own, -surplus);
-    syncNative(vm, own);
+    transferLamports(vm, faucet, wrappedAccount, -surplus);
+    syncNative(vm, wrappedAccount);
     return true;
   }
   scene.beginPlain(maker);
   const passing = openWrapped(vm, maker, 0);
-  transferTokens(vm, { from: own, to: passing, authority: maker, amount: surplus });
+  transferTokens(vm, { from: wrappedAccount, to: passing, authority: maker, amount: surplus });
   closeAccount(vm, { account: passing, to: faucet, authority: maker });
   return true;
 }

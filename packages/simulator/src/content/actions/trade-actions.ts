@@ -67,15 +67,17 @@ export function swapDirectly(scene: Scene): void {
   const token = held === 0 ? scene.drawWantedToken() : held;
   const isBuy = held === 0;
   const pool = token - 1;
-  const own = world.userToken(scene.user, token);
+  const userAccount = world.userToken(scene.user, token);
   const coins = isBuy ? drawCoins(scene) : 0;
-  const amount = isBuy ? coins : Math.max(1, Math.floor(world.amount(own) / random.between(1, 3)));
+  const amount = isBuy
+    ? coins
+    : Math.max(1, Math.floor(world.amount(userAccount) / random.between(1, 3)));
   const side = isBuy ? 1 : 0;
   scene.begin(scene.wallet, SWAP_UNITS, random.chance(0.4) ? 2 : 1);
   const passing = openWrapped(vm, scene.wallet, coins);
-  if (isBuy) associate(scene, own);
+  if (isBuy) associate(scene, userAccount);
   const amountMin = leastOf(scene, quote(world, { pool, side }, amount).out);
-  const [from, to] = isBuy ? [passing, own] : [own, passing];
+  const [from, to] = isBuy ? [passing, userAccount] : [userAccount, passing];
   swap(vm, { pool, side, user: scene.wallet, from, to, amount, amountMin });
   closeAccount(vm, { account: passing, to: scene.wallet, authority: scene.wallet });
 }
@@ -178,7 +180,7 @@ export function playLaunchpad(scene: Scene): void {
 /** Borrows against staked coins, repays a debt, or first gets staked coins. */
 export function borrow(scene: Scene): void {
   const { vm, world, random, user } = scene;
-  const own = world.userToken(user, STAKED);
+  const userAccount = world.userToken(user, STAKED);
   const debt = world.cell(world.debts + user);
   if (debt > 0) {
     const isPayable = world.amount(world.userToken(user, DOLLAR)) >= debt;
@@ -190,7 +192,7 @@ export function borrow(scene: Scene): void {
     repayAndWithdraw(vm, user);
     return;
   }
-  const collateral = Math.floor(world.amount(own) / 2);
+  const collateral = Math.floor(world.amount(userAccount) / 2);
   const most = borrowable(world, collateral);
   if (most < 100_000 || most > world.amount(world.dollarVault)) {
     swapDirectly(scene);

@@ -56,23 +56,28 @@ export function sendTokens(scene: Scene): void {
   }
   const token = held === 0 ? scene.drawWantedToken() : held;
   const mint = world.mint(token);
-  const own = world.userToken(user, token);
+  const userAccount = world.userToken(user, token);
   const other = random.chance(0.35) ? scene.drawOther() : -1;
   const to = other < 0 ? world.makerTokens + token : world.userToken(other, token);
   scene.begin(scene.wallet, ASSOCIATE_UNITS * 2);
   const open = { from: scene.wallet, mint };
-  const isMissing = !world.exists(own);
+  const isMissing = !world.exists(userAccount);
   // Opening an account that exists fails.
   if (isMissing || (scene.isDoomed && random.chance(0.3))) {
-    createAssociated(vm, { ...open, isStrict: !isMissing, account: own, owner: scene.wallet });
+    createAssociated(vm, {
+      ...open,
+      isStrict: !isMissing,
+      account: userAccount,
+      owner: scene.wallet,
+    });
   }
   if (other >= 0 && !world.exists(to)) {
     const owner = world.users + other;
     createAssociated(vm, { ...open, isStrict: random.chance(0.5), account: to, owner });
   }
-  const part = Math.floor(world.amount(own) / random.between(1, 8));
-  const amount = scene.isDoomed ? world.amount(own) + 1 + random.below(1e9) : part;
-  const transfer = { from: own, to, authority: scene.wallet, amount };
+  const part = Math.floor(world.amount(userAccount) / random.between(1, 8));
+  const amount = scene.isDoomed ? world.amount(userAccount) + 1 + random.below(1e9) : part;
+  const transfer = { from: userAccount, to, authority: scene.wallet, amount };
   if (random.chance(0.7)) transferChecked(vm, transfer);
   else transferTokens(vm, transfer);
 }

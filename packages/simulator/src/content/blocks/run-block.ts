@@ -171,10 +171,10 @@ export class BlockRunner {
     const scene = this.#scene;
     const step = (run: () => boolean): boolean => {
       this.#machine.pool.passing.clear();
-      const own = random.fork(this.#index);
-      scene.next(own, slot, false);
+      const stepRandom = random.fork(this.#index);
+      scene.next(stepRandom, slot, false);
       if (!run()) return false;
-      this.#finish(own, LEGACY_FORM);
+      this.#finish(stepRandom, LEGACY_FORM);
       return true;
     };
     while (step(() => settleUser(scene)));

@@ -89,7 +89,7 @@ export class Timeline {
     }
     if (position < 0) this.#enterWindow(this.#windowOf(block), missing.at(-1) ?? block);
     else this.#rewindTo(position + 1);
-    for (const one of missing.reverse()) this.#runOne(one, null);
+    for (const slot of missing.reverse()) this.#runOne(slot, null);
   }
 
   #enterWindow(window: number, first: ChainBlock): void {

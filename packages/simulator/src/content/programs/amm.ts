@@ -113,18 +113,18 @@ export function swap(vm: Machine, order: Swap): boolean {
 export function rebalance(vm: Machine, pool: number, targets: readonly number[]): boolean {
   const { world, refs } = vm;
   const sides = elementAt(POOLS, pool);
-  const own = sides.map((token) => world.makerTokens + token);
+  const makerAccounts = sides.map((token) => world.makerTokens + token);
   const vaults = sides.map((_, side) => world.poolVault(pool, side));
   const [base = 0, quoted = 0] = targets;
   const data = vm.data.open(24).bytes(REBALANCE).u64(base).u64(quoted).done();
   refs.signer(world.maker);
   namePool(vm, pool);
-  for (const account of [...own, ...vaults]) refs.writable(account);
+  for (const account of [...makerAccounts, ...vaults]) refs.writable(account);
   refs.readonly(ID.token).readonly(world.programAt(world.mint(sides[0])));
   if (!vm.enterNamed(ID.amm, 'Instruction: Rebalance', data)) return false;
   vaults.forEach((vault, side) => {
     const amount = elementAt(targets, side);
-    adjustVault(vm, { vault, account: elementAt(own, side), amount });
+    adjustVault(vm, { vault, account: elementAt(makerAccounts, side), amount });
   });
   return vm.leave(REBALANCE_UNITS);
 }

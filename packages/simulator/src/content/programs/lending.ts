@@ -36,22 +36,22 @@ export function borrowable(world: World, collateral: number): number {
 }
 
 /** The accounts of a caller for collateral and dollars. */
-interface Own {
+interface CallerAccounts {
   readonly collateral: number;
   readonly dollars: number;
 }
 
 /** Names the accounts of the pool and of the caller. */
-function nameCommon({ refs, world }: Machine, own: Own): void {
+function nameCommon({ refs, world }: Machine, accounts: CallerAccounts): void {
   const { lendingMarket, collateralVault, dollarVault, feeds } = world;
   refs.writable(lendingMarket).readonly(lendingMarket + 1);
   refs.writable(collateralVault).writable(dollarVault);
-  refs.writable(own.collateral).writable(own.dollars);
+  refs.writable(accounts.collateral).writable(accounts.dollars);
   refs.readonly(feeds + STAKED - 1).readonly(feeds + DOLLAR - 1);
   refs.readonly(ID.token).readonly(ID.system);
 }
 
-function accountsOf(world: World, user: number): Own {
+function accountsOf(world: World, user: number): CallerAccounts {
   return { collateral: world.userToken(user, STAKED), dollars: world.userToken(user, DOLLAR) };
 }
 
@@ -64,17 +64,17 @@ export function depositAndBorrow(
   const { collateralVault, dollarVault } = world;
   const wallet = world.users + user;
   const obligation = world.obligations + user;
-  const own = accountsOf(world, user);
+  const accounts = accountsOf(world, user);
   const data = vm.data.open(24).bytes(BORROW).u64(collateral).u64(dollars).done();
   vm.refs.payer(wallet).writable(obligation);
-  nameCommon(vm, own);
+  nameCommon(vm, accounts);
   if (!vm.enterNamed(ID.lending, 'Instruction: DepositAndBorrow', data)) return false;
   if (dollars > borrowable(world, collateral)) return vm.leaveFailed(TOO_MUCH_DEBT, REFUSED_UNITS);
   const lamports = rentOf(OBLIGATION_BYTES);
   const space = { lamports, byteCount: OBLIGATION_BYTES, owner: ID.lending };
   const isOpen = world.exists(obligation) || createAccount(vm, wallet, obligation, space);
-  const deposit = { from: own.collateral, to: collateralVault, authority: wallet };
-  const loan = { from: dollarVault, to: own.dollars, authority: world.lendingMarket + 1 };
+  const deposit = { from: accounts.collateral, to: collateralVault, authority: wallet };
+  const loan = { from: dollarVault, to: accounts.dollars, authority: world.lendingMarket + 1 };
   if (
     isOpen &&
     transferTokens(vm, { ...deposit, amount: collateral }) &&
@@ -90,12 +90,12 @@ export function depositAndBorrow(
 export function repayAndWithdraw(vm: Machine, user: number): boolean {
   const { world } = vm;
   const wallet = world.users + user;
-  const own = accountsOf(world, user);
+  const accounts = accountsOf(world, user);
   const data = vm.data.open(8).bytes(REPAY).done();
   vm.refs.payer(wallet).writable(world.obligations + user);
-  nameCommon(vm, own);
+  nameCommon(vm, accounts);
   if (!vm.enterNamed(ID.lending, 'Instruction: RepayAndWithdraw', data)) return false;
-  settleDebt(vm, user, own, wallet);
+  settleDebt(vm, user, accounts, wallet);
   return vm.leave(UNITS);
 }
 
@@ -104,19 +104,19 @@ export function liquidate(vm: Machine, user: number, isForced: boolean): boolean
   const { world } = vm;
   const { maker, makerTokens } = world;
   const obligation = world.obligations + user;
-  const own = { collateral: makerTokens + STAKED, dollars: makerTokens + DOLLAR };
+  const accounts = { collateral: makerTokens + STAKED, dollars: makerTokens + DOLLAR };
   const data = vm.data.open(9).bytes(LIQUIDATE);
   vm.refs
     .signer(maker)
     .writable(obligation)
     .writable(world.users + user);
-  nameCommon(vm, own);
+  nameCommon(vm, accounts);
   if (!vm.enterNamed(ID.lending, 'Instruction: Liquidate', data.u8(isForced ? 1 : 0).done()))
     return false;
   if (!isForced && !isUnhealthy(world, user)) return vm.leaveFailed(HEALTHY, REFUSED_UNITS);
   const debt = world.cell(world.debts + user);
   const collateral = world.cell(world.collaterals + user);
-  if (settleDebt(vm, user, own, maker)) {
+  if (settleDebt(vm, user, accounts, maker)) {
     const event = vm.data.open(88).bytes(LIQUIDATION_EVENT).key(obligation).key(maker);
     vm.emit(event.u64(debt).u64(collateral).done());
   }
@@ -124,15 +124,25 @@ export function liquidate(vm: Machine, user: number, isForced: boolean): boolean
 }
 
 /** Moves the debt into the pool and the collateral out of it, and closes the obligation. */
-function settleDebt(vm: Machine, user: number, own: Own, authority: number): boolean {
+function settleDebt(
+  vm: Machine,
+  user: number,
+  accounts: CallerAccounts,
+  authority: number,
+): boolean {
   const { world } = vm;
   const { collateralVault, dollarVault } = world;
   const obligation = world.obligations + user;
   const debt = world.cell(world.debts + user);
   const pledged = world.cell(world.collaterals + user);
   const market = world.lendingMarket + 1;
-  const payment = { from: own.dollars, to: dollarVault, authority, amount: debt };
-  const refund = { from: collateralVault, to: own.collateral, authority: market, amount: pledged };
+  const payment = { from: accounts.dollars, to: dollarVault, authority, amount: debt };
+  const refund = {
+    from: collateralVault,
+    to: accounts.collateral,
+    authority: market,
+    amount: pledged,
+  };
   if (!transferTokens(vm, payment) || !transferTokens(vm, refund)) return false;
   world.cells.set(world.debts + user, 0);
   world.cells.set(world.collaterals + user, 0);

@@ -38,13 +38,13 @@ export function quoteMarket(vm: Machine, market: number, sizes: readonly number[
   const { maker, makerTokens } = world;
   const [ask = 0, bid = 0] = sizes;
   const data = vm.data.open(24).bytes(QUOTE).u64(ask).u64(bid).done();
-  const own = [makerTokens + elementAt(MARKETS, market), makerTokens + DOLLAR];
+  const makerAccounts = [makerTokens + elementAt(MARKETS, market), makerTokens + DOLLAR];
   vm.refs.signer(maker);
   nameMarket(vm, market);
-  for (const account of own) vm.refs.writable(account);
+  for (const account of makerAccounts) vm.refs.writable(account);
   vm.refs.readonly(ID.token);
   if (!vm.enterNamed(ID.orderBook, 'Instruction: Quote', data)) return false;
-  own.forEach((account, side) => {
+  makerAccounts.forEach((account, side) => {
     const vault = world.marketVaults + market * 2 + side;
     adjustVault(vm, { vault, account, amount: elementAt(sizes, side) });
   });

@@ -8,7 +8,7 @@ import './docs.css';
 
 export function DocsPage({ parameters }: PageProps) {
   const [slug] = parameters;
-  const page = groups.flatMap(({ pages }) => pages).find((one) => one.slug === slug);
+  const page = groups.flatMap(({ pages }) => pages).find((candidate) => candidate.slug === slug);
   return (
     <div class="docs">
       <DocsNavigation slug={slug} />

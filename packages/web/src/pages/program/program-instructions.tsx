@@ -32,9 +32,9 @@ interface InstructionsProps extends ProgramInstructionsProps {
 }
 
 function Instructions({ dataset, programId, activity }: InstructionsProps) {
-  const own = activity.discriminators.filter((row) => row.programId === programId);
+  const rows = activity.discriminators.filter((row) => row.programId === programId);
   const range = { fromBlock: activity.fromBlock, toBlock: activity.toBlock };
-  if (own.length === 0) {
+  if (rows.length === 0) {
     return (
       <p class="callout">
         No instruction of this program is among the {entryCount} most frequent ones of slots{' '}
@@ -49,7 +49,7 @@ function Instructions({ dataset, programId, activity }: InstructionsProps) {
       note={`For slots ${formatInteger(activity.fromBlock)} to ${formatInteger(activity.toBlock)}. Only instructions among the ${entryCount} most frequent of all programs are listed; a query finds the others.`}
       total={activity.transactions}
       isExact={activity.exact.discriminators}
-      rows={own.map(({ discriminator, transactions }) => ({
+      rows={rows.map(({ discriminator, transactions }) => ({
         key: discriminator,
         label: (
           <>

@@ -185,8 +185,8 @@ class QueryCheck {
     const countMax = listValueCountMaxOf(this.#dialect, this.#options.limits);
     if (value.length > countMax) this.#add(path, `at most ${countMax} values`);
     this.#valueCount += value.length;
-    for (const [index, one] of value.entries()) {
-      if (!fits(row, one)) this.#add([...path, index], allowed);
+    for (const [index, element] of value.entries()) {
+      if (!fits(row, element)) this.#add([...path, index], allowed);
     }
   }
 }

@@ -27,8 +27,8 @@ export function useEstimate(dataset: string, query: JsonObject | undefined): Est
       await clock.sleep(delayMs, stop.signal);
       if (stop.signal.aborted || body === undefined) return;
       const sent = JSON.parse(body) as Query;
-      const found = await clientOf(dataset).estimate(sent, { signal: stop.signal });
-      if (!stop.signal.aborted) setEstimate(found);
+      const received = await clientOf(dataset).estimate(sent, { signal: stop.signal });
+      if (!stop.signal.aborted) setEstimate(received);
     };
     setEstimate(undefined);
     // The query can also be run without an estimate.

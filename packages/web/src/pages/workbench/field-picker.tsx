@@ -89,8 +89,8 @@ function KindFields({ kind, query, onChange }: KindFieldsProps) {
                 onChange={(event) =>
                   choose(
                     event.currentTarget.checked
-                      ? all.filter((one) => one === name || selected.includes(one))
-                      : selected.filter((one) => one !== name),
+                      ? all.filter((field) => field === name || selected.includes(field))
+                      : selected.filter((field) => field !== name),
                   )
                 }
               />

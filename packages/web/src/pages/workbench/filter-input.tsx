@@ -56,7 +56,9 @@ function Value({ name, row, value, onChange }: FilterInputProps) {
               checked={values.includes(kind)}
               onChange={() =>
                 onChange(
-                  values.includes(kind) ? values.filter((one) => one !== kind) : [...values, kind],
+                  values.includes(kind)
+                    ? values.filter((chosen) => chosen !== kind)
+                    : [...values, kind],
                 )
               }
             />
@@ -75,8 +77,8 @@ function ValueLines({ name, row, value, onChange }: FilterInputProps) {
     onChange(
       text
         .split(/[\s,]+/)
-        .map((one) => one.replaceAll('"', ''))
-        .filter((one) => one !== ''),
+        .map((part) => part.replaceAll('"', ''))
+        .filter((part) => part !== ''),
     ),
   );
   return (

@@ -32,7 +32,7 @@ function formatValue(value: unknown, margin: string): string {
     return flat.replaceAll('[ ', '[').replaceAll(' ]', ']');
   const inner = `${margin}  `;
   const parts = Array.isArray(value)
-    ? value.map((one) => `${inner}${formatValue(one, inner)}`)
+    ? value.map((element) => `${inner}${formatValue(element, inner)}`)
     : Object.entries(value)
         .filter(([, member]) => member !== undefined)
         .map(([name, member]) => `${inner}${JSON.stringify(name)}: ${formatValue(member, inner)}`);

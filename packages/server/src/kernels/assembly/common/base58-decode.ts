@@ -13,7 +13,7 @@ const groupCountMax: u32 = BASE58_CHARACTERS_MAX / 4;
 const sumCountMax: u32 = 256;
 /** Blocks of four words: enough for the number of the longest text and the carry. */
 const blockCountMax: u32 = 84;
-const one: u8 = 49;
+const zeroDigit: u8 = 49;
 
 /** The groups of the current text, lowest first. */
 let groups: usize = 0;
@@ -91,7 +91,7 @@ function layOutBlocks(start: usize): void {
  */
 export function base58Decode(text: usize, length: u32, output: usize): i32 {
   let zeros: u32 = 0;
-  while (zeros < length && load<u8>(text + zeros) == one) {
+  while (zeros < length && load<u8>(text + zeros) == zeroDigit) {
     store<u8>(output + zeros, 0);
     zeros++;
   }
@@ -122,7 +122,7 @@ function readGroups(text: usize, count: u32): bool {
   if (left > 0) {
     // Bytes before the text count as zeros.
     const isBefore = i8x16.lt_s(positions(), i8x16.splat(<i8>(16 - left)));
-    const characters = v128.bitselect(i8x16.splat(<i8>one), v128.load(text + left - 16), isBefore);
+    const characters = v128.bitselect(i8x16.splat(<i8>zeroDigit), v128.load(text + left - 16), isBefore);
     bad = v128.or(bad, notDigits(characters));
     v128.store(position, groupsOf(characters));
   }

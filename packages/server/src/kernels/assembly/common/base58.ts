@@ -132,8 +132,8 @@ function addWords(bytes: usize, length: u32): u32 {
 function wordAt(bytes: usize, length: u32, skipped: u32): u64 {
   if (skipped >= length) return 0;
   const word = bswap<u64>(load<u64>(bytes + length - skipped - 8));
-  const own = length - skipped;
-  return own >= 8 ? word : word & ((<u64>1 << (own << 3)) - 1);
+  const taken = length - skipped;
+  return taken >= 8 ? word : word & ((<u64>1 << (taken << 3)) - 1);
 }
 
 /** 2^15 is added to every piece of a word, and reading the piece as signed subtracts it again, so a piece fits 16 bits. */

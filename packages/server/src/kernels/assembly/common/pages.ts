@@ -416,9 +416,9 @@ export function decodePages(
     at = openPage(columns, columnCount, at, end);
     if (isMalformed) return page;
     for (let transaction = first; transaction < last; transaction++) {
-      const own = counts + transaction * COUNTS_BYTES;
+      const transactionCounts = counts + transaction * COUNTS_BYTES;
       for (let i: u32 = 0; i < columnCount; i++) {
-        at = decodeColumn(columns + i * DESCRIPTOR_BYTES, own, at, end);
+        at = decodeColumn(columns + i * DESCRIPTOR_BYTES, transactionCounts, at, end);
         if (isMalformed) return page;
       }
     }
@@ -459,10 +459,10 @@ export function readPageStarts(
     let start: u32 = 0;
     for (let page: u32 = 0; page < count; page++, out += 4) {
       store<u32>(out, start);
-      const own = readVarint(table, end);
+      const pageLength = readVarint(table, end);
       // If the sum of lengths overflows, the starts would not ascend.
-      if (isMalformed || start + own < start) return false;
-      start += own;
+      if (isMalformed || start + pageLength < start) return false;
+      start += pageLength;
       table = varintEnd;
     }
     store<u32>(out, start);

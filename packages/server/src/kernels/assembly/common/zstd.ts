@@ -282,7 +282,7 @@ let tableLog: u32 = 0;
 
 /** Returns the table of a code for this block and sets `tableLog`, or returns 0 if it is invalid. */
 function readTable(
-  mode: u32, end: usize, last: usize, predefined: usize, own: usize, predefinedLog: u32, logMax: u32, codeMax: u32, lastLog: u32,
+  mode: u32, end: usize, last: usize, predefined: usize, described: usize, predefinedLog: u32, logMax: u32, codeMax: u32, lastLog: u32,
 ): usize {
   tableLog = lastLog;
   if (mode == 3) return last;
@@ -292,15 +292,15 @@ function readTable(
   }
   if (mode == 1) {
     if (at == end || <u32>load<u8>(at) > codeMax) return 0;
-    setSingleSymbol(own, load<u8>(at++));
+    setSingleSymbol(described, load<u8>(at++));
     tableLog = 0;
-    return own;
+    return described;
   }
-  const log = readFseTable(own, at, end, logMax, codeMax);
+  const log = readFseTable(described, at, end, logMax, codeMax);
   if (log < 0) return 0;
   at += tableBytesRead;
   tableLog = <u32>log;
-  return own;
+  return described;
 }
 
 /** The bits of the sequences, read from the end: their start and the number that is left. */

@@ -248,10 +248,10 @@ function flagParents(row: u32, first: u32): void {
   let depth = loadInt(depths, width, row);
   for (let before = row; before > first && depth > 1; ) {
     before--;
-    const own = loadInt(depths, width, before);
-    if (own < depth) {
+    const depthBefore = loadInt(depths, width, before);
+    if (depthBefore < depth) {
       store<u8>(flags + before, 1);
-      depth = own;
+      depth = depthBefore;
     }
   }
 }

@@ -26,15 +26,15 @@ export function JsonLines({ run }: { readonly run: QueryRun; readonly version: n
         rowCount={run.blocks.length}
         rowHeight={toPixels(rowRem)}
         renderRow={(row) => {
-          const one = run.blocks[row];
-          return one === undefined ? null : (
+          const rowBlock = run.blocks[row];
+          return rowBlock === undefined ? null : (
             <button
               type="button"
               class="line-row mono"
               aria-pressed={row === chosen}
               onClick={() => setChosen(row)}
             >
-              {writeJson(toLine(one)).slice(0, rowLengthMax)}
+              {writeJson(toLine(rowBlock)).slice(0, rowLengthMax)}
             </button>
           );
         }}

@@ -15,23 +15,23 @@ const titleLengthMax = 2_000;
  */
 export function renderCell(dataset: string, column: RecordColumn, value: unknown) {
   const { name } = column;
-  const own = cellClass(column);
-  if (value === null || value === undefined) return <span class={`muted ${own}`}>null</span>;
+  const className = cellClass(column);
+  if (value === null || value === undefined) return <span class={`muted ${className}`}>null</span>;
   if (slotNames.test(name)) {
     return (
-      <span class={own}>
+      <span class={className}>
         <a href={pagePath.block(dataset, String(value))}>{String(value)}</a>
       </span>
     );
   }
   if (typeof value === 'string' && addressNames.test(name)) {
     const kind = /programId$/i.test(name) ? { isProgram: true } : {};
-    return <span class={own}>{AddressLink({ dataset, address: value, ...kind })}</span>;
+    return <span class={className}>{AddressLink({ dataset, address: value, ...kind })}</span>;
   }
   if (name === 'signatures' && Array.isArray(value)) {
     const signature = String(value[0] ?? '');
     return (
-      <span class={own}>
+      <span class={className}>
         <a class="hash" href={pagePath.transaction(dataset, signature)} title={signature}>
           {shorten(signature, 8)}
         </a>
@@ -39,7 +39,7 @@ export function renderCell(dataset: string, column: RecordColumn, value: unknown
     );
   }
   if (typeof value === 'bigint' || typeof value === 'number') {
-    return <span class={own}>{String(value)}</span>;
+    return <span class={className}>{String(value)}</span>;
   }
   return renderText(typeof value === 'string' ? value : writeJson(value), column);
 }
@@ -47,10 +47,10 @@ export function renderCell(dataset: string, column: RecordColumn, value: unknown
 /** A text that is too long is cut, which is cheaper than a box that clips it. The title and the other views have the rest. */
 function renderText(text: string, column: RecordColumn) {
   const lengthMax = characterCount(column);
-  const own = `hash ${cellClass(column)}`;
-  if (text.length <= lengthMax) return <span class={own}>{text}</span>;
+  const className = `hash ${cellClass(column)}`;
+  if (text.length <= lengthMax) return <span class={className}>{text}</span>;
   return (
-    <span class={own} title={text.slice(0, titleLengthMax)}>
+    <span class={className} title={text.slice(0, titleLengthMax)}>
       {`${text.slice(0, lengthMax - 1)}…`}
     </span>
   );
