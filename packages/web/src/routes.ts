@@ -91,8 +91,8 @@ export interface FoundPage {
 
 export function findPage(path: string): FoundPage {
   for (const { pattern, page, isOpen = false } of routes) {
-    const found = pattern.exec(path);
-    if (found !== null) return { page, parameters: found.slice(1), isOpen };
+    const match = pattern.exec(path);
+    if (match !== null) return { page, parameters: match.slice(1), isOpen };
   }
   return { page: missing, parameters: [], isOpen: true };
 }

@@ -15,7 +15,7 @@ export function collectGarbage(): void {
 /** V8 exposes `gc` only in contexts that are created while the flag is set. */
 function exposeCollector(): () => void {
   setFlagsFromString('--expose-gc');
-  const found = runInNewContext('gc') as () => void;
+  const collect = runInNewContext('gc') as () => void;
   setFlagsFromString('--no-expose-gc');
-  return found;
+  return collect;
 }

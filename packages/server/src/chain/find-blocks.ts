@@ -35,24 +35,24 @@ export async function findPreviousBlocks(
   slot: number,
   readHeaders: ReadHeaders,
 ): Promise<BlockRef[]> {
-  const found: BlockRef[] = [];
+  const previous: BlockRef[] = [];
   const hotEnd = firstHotAtOrAfter(snapshot, slot);
-  for (let i = hotEnd - 1; i >= 0 && found.length < previousBlockCountMax; i--) {
-    found.push(refOf(elementAt(snapshot.hot, i).header));
+  for (let i = hotEnd - 1; i >= 0 && previous.length < previousBlockCountMax; i--) {
+    previous.push(refOf(elementAt(snapshot.hot, i).header));
   }
   let next = Math.min(firstSegmentEndingAtOrAfter(snapshot, slot), snapshot.segments.length - 1);
-  for (; next >= 0 && found.length < previousBlockCountMax; next--) {
+  for (; next >= 0 && previous.length < previousBlockCountMax; next--) {
     const headers = await readHeaders(elementAt(snapshot.segments, next));
-    for (let i = headers.length - 1; i >= 0 && found.length < previousBlockCountMax; i--) {
+    for (let i = headers.length - 1; i >= 0 && previous.length < previousBlockCountMax; i--) {
       const header = elementAt(headers, i);
-      if (header.number < slot) found.push(refOf(header));
+      if (header.number < slot) previous.push(refOf(header));
     }
   }
   const { anchor } = snapshot;
-  if (found.length < previousBlockCountMax && anchor !== null && anchor.hash !== null) {
-    if (anchor.number < slot) found.push({ number: anchor.number, hash: anchor.hash });
+  if (previous.length < previousBlockCountMax && anchor !== null && anchor.hash !== null) {
+    if (anchor.number < slot) previous.push({ number: anchor.number, hash: anchor.hash });
   }
-  return found.reverse();
+  return previous.reverse();
 }
 
 /**

@@ -18,12 +18,12 @@ export function SearchBox() {
     const dataset = currentDataset.value;
     if (text.trim() === '' || dataset === undefined) return;
     try {
-      const found = await findTarget(text, dataset);
-      setNote(found.note ?? '');
-      if (found.href === undefined) return;
+      const target = await findTarget(text, dataset);
+      setNote(target.note ?? '');
+      if (target.href === undefined) return;
       setText('');
       field.current?.blur();
-      navigate(found.href);
+      navigate(target.href);
     } catch (error) {
       setNote(describeError(error).text);
     }

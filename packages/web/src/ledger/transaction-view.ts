@@ -67,13 +67,13 @@ export function signatureOf({ signatures }: Transaction): string {
 
 /** Returns the deepest program that failed. Its callers passed its error on. */
 export function failedProgram({ instructions }: TransactionView): string | undefined {
-  let found: Instruction | undefined;
+  let deepest: Instruction | undefined;
   for (const instruction of instructions) {
     if (instruction.error === null) continue;
-    const depth = found?.instructionAddress.length ?? 0;
-    if (instruction.instructionAddress.length > depth) found = instruction;
+    const depth = deepest?.instructionAddress.length ?? 0;
+    if (instruction.instructionAddress.length > depth) deepest = instruction;
   }
-  return found?.programId;
+  return deepest?.programId;
 }
 
 /** Returns the different programs of the top-level instructions, without the compute budget program. */

@@ -83,11 +83,11 @@ export class CountSink implements BlockSink {
 
   async take(blocks: readonly ReadBlock[]): Promise<boolean> {
     for (const block of blocks) {
-      const found = Object.entries(block).flatMap(([name, value]) =>
+      const counts = Object.entries(block).flatMap(([name, value]) =>
         Array.isArray(value) && value.length > 0 ? [{ name, count: value.length }] : [],
       );
-      if (found.length > 0) this.#add('blocks', 1);
-      for (const { name, count } of found) this.#add(name, count);
+      if (counts.length > 0) this.#add('blocks', 1);
+      for (const { name, count } of counts) this.#add(name, count);
     }
     return true;
   }

@@ -68,8 +68,8 @@ export class PieceQueue {
   async next(): Promise<QueuedPiece | undefined> {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
-      const found = this.#take();
-      if (found !== 'none yet') return found;
+      const piece = this.#take();
+      if (piece !== 'none yet') return piece;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

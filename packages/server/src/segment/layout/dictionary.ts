@@ -42,14 +42,14 @@ export class DictionaryBuilder {
   findAll(words: Uint32Array): Uint32Array {
     const slots = this.#slots;
     const keys = this.#keys;
-    const found = new Uint32Array(words.length / 8);
-    for (let i = 0; i < found.length; i++) found[i] = hashWords(words, i * 8) & (slots.length - 1);
-    for (let i = 0; i < found.length; i++) found[i] = (slots[found[i] ?? 0] ?? 0) + 1;
-    for (let i = 0; i < found.length; i++) {
-      const id = (found[i] ?? 0) - 1;
-      if (id >= 0 && !sameWords(keys, id * 8, words, i * 8)) found[i] = 0;
+    const ids = new Uint32Array(words.length / 8);
+    for (let i = 0; i < ids.length; i++) ids[i] = hashWords(words, i * 8) & (slots.length - 1);
+    for (let i = 0; i < ids.length; i++) ids[i] = (slots[ids[i] ?? 0] ?? 0) + 1;
+    for (let i = 0; i < ids.length; i++) {
+      const id = (ids[i] ?? 0) - 1;
+      if (id >= 0 && !sameWords(keys, id * 8, words, i * 8)) ids[i] = 0;
     }
-    return found;
+    return ids;
   }
 
   /** All keys, 32 bytes each, ordered by id. */

@@ -44,9 +44,9 @@ export interface SegmentBytes {
 function bytesInMemory(bytes: Uint8Array): SegmentBytes {
   const read = (offset: number, length: number) => bytes.subarray(offset, offset + length);
   const readInto = (offset: number, target: Uint8Array) => {
-    const found = read(offset, target.length);
-    target.set(found);
-    return found.length;
+    const part = read(offset, target.length);
+    target.set(part);
+    return part.length;
   };
   return { length: bytes.length, read, readInto };
 }

@@ -63,9 +63,9 @@ export async function* readBlockLines(
   let line = 1;
   try {
     for await (const bytes of readLines(path, options)) {
-      const found = parseLine(bytes, { path, line });
-      if (found === undefined) options.memory?.release(bytes);
-      else yield found;
+      const block = parseLine(bytes, { path, line });
+      if (block === undefined) options.memory?.release(bytes);
+      else yield block;
       line++;
     }
   } catch (error) {
@@ -260,9 +260,9 @@ const foreignCompressions = [
 ] as const;
 
 function refuseForeignCompression(first: Uint8Array, path: string): void {
-  const found = foreignCompressions.find(({ magic }) => begins(first, magic));
-  if (found === undefined) return;
-  const reason = `it is compressed with ${found.name}, which sluice does not read; decompress it first, for example: ${found.command} FILE | sluice import --dataset NAME -`;
+  const compression = foreignCompressions.find(({ magic }) => begins(first, magic));
+  if (compression === undefined) return;
+  const reason = `it is compressed with ${compression.name}, which sluice does not read; decompress it first, for example: ${compression.command} FILE | sluice import --dataset NAME -`;
   throw new CodedError('block-file-unreadable', { path, reason });
 }
 

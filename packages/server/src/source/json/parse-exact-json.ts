@@ -182,8 +182,8 @@ function findFreeMark(value: unknown): string {
   const taken = new Set<number>();
   const visit = (part: unknown): void => {
     if (typeof part === 'string') {
-      const found = part.charCodeAt(0) === markCode ? numberedMark.exec(part) : null;
-      if (found !== null) taken.add(Number(found[1]));
+      const match = part.charCodeAt(0) === markCode ? numberedMark.exec(part) : null;
+      if (match !== null) taken.add(Number(match[1]));
     } else if (typeof part === 'object' && part !== null) {
       for (const member of Array.isArray(part) ? part : Object.values(part)) visit(member);
     }

@@ -185,9 +185,9 @@ export class LogParser {
       return this.#contradict('height-differs');
     }
     const { programId } = this.#callAt(k);
-    const found = this.#isInvokeOfNext(height) ? lineClass.invoke : this.#classify(programId);
-    if (found === lineClass.mark) return true;
-    if (found === lineClass.invoke && this.#isOf(programId)) {
+    const lineKind = this.#isInvokeOfNext(height) ? lineClass.invoke : this.#classify(programId);
+    if (lineKind === lineClass.mark) return true;
+    if (lineKind === lineClass.invoke && this.#isOf(programId)) {
       const line = this.#line;
       if (readDepth(line, idStart + programId.length) !== height) {
         return this.#contradict('depth-differs');

@@ -98,11 +98,11 @@ export class DatasetLookups {
     for (let start = 0; start < parts.length; start += batchCountMax) {
       const batch = parts.slice(start, start + batchCountMax);
       const results = await this.#lookups.run(batch, { kind: 'signature', signature }, signal);
-      const found = results.findIndex((transactions) => transactions.length > 0);
-      if (found < 0) continue;
-      const transactions = elementAt(results, found).slice(0, 1);
+      const index = results.findIndex((transactions) => transactions.length > 0);
+      if (index < 0) continue;
+      const transactions = elementAt(results, index).slice(0, 1);
       const lookup = { kind: 'records', selection: WHOLE_TRANSACTION, transactions } as const;
-      const [lines = []] = await this.#lookups.run([elementAt(batch, found)], lookup, signal);
+      const [lines = []] = await this.#lookups.run([elementAt(batch, index)], lookup, signal);
       return elementAt(lines, 0);
     }
     return undefined;

@@ -17,7 +17,7 @@ export function ActivityPage({ parameters }: PageProps) {
   const [dataset = ''] = parameters;
   useTitle(`Activity · ${dataset}`);
   const range = readRange(place.value.search);
-  const found = useResource(`${dataset}/${range.from}/${range.to}`, (signal) =>
+  const resource = useResource(`${dataset}/${range.from}/${range.to}`, (signal) =>
     clientOf(dataset).activity({ ...range, limit: entryCount, signal }),
   );
   return (
@@ -29,18 +29,18 @@ export function ActivityPage({ parameters }: PageProps) {
         </div>
         <RangeForm key={place.value.search} dataset={dataset} range={range} />
       </div>
-      {found.kind === 'loading' && <PanelSkeleton lines={16} />}
-      {found.kind === 'failed' && <ErrorNotice error={found.error} retry={found.retry} />}
-      {found.kind === 'ready' && (
+      {resource.kind === 'loading' && <PanelSkeleton lines={16} />}
+      {resource.kind === 'failed' && <ErrorNotice error={resource.error} retry={resource.retry} />}
+      {resource.kind === 'ready' && (
         <>
           <p class="muted">
-            {plural(found.value.transactions, 'transaction')} in{' '}
-            {plural(found.value.blocks, 'block')}, slots {formatInteger(found.value.fromBlock)} to{' '}
-            {formatInteger(found.value.toBlock)}.
-            {!found.value.isComplete &&
+            {plural(resource.value.transactions, 'transaction')} in{' '}
+            {plural(resource.value.blocks, 'block')}, slots{' '}
+            {formatInteger(resource.value.fromBlock)} to {formatInteger(resource.value.toBlock)}.
+            {!resource.value.isComplete &&
               ' The range is too long for one request, so only its newest blocks were counted. Choose an earlier range to see others.'}
           </p>
-          <ActivityLists dataset={dataset} activity={found.value} />
+          <ActivityLists dataset={dataset} activity={resource.value} />
         </>
       )}
     </div>

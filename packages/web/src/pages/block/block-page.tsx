@@ -20,18 +20,18 @@ export function BlockPage({ parameters }: PageProps) {
   const [dataset = '', slotText = ''] = parameters;
   const slot = Number(slotText);
   useTitle(`Block ${formatInteger(slot)}`);
-  const found = useResource(`${dataset}/${slot}`, (signal) =>
+  const resource = useResource(`${dataset}/${slot}`, (signal) =>
     clientOf(dataset).block(slot, { signal }),
   );
-  if (found.kind === 'loading') return <PanelSkeleton lines={14} />;
-  if (found.kind === 'failed') {
-    const code = isSluiceError(found.error) ? found.error.reply?.code : undefined;
+  if (resource.kind === 'loading') return <PanelSkeleton lines={14} />;
+  if (resource.kind === 'failed') {
+    const code = isSluiceError(resource.error) ? resource.error.reply?.code : undefined;
     if (code?.startsWith('slot-') === true) {
       return <MissingBlock dataset={dataset} slot={slot} code={code} />;
     }
-    return <ErrorNotice error={found.error} retry={found.retry} />;
+    return <ErrorNotice error={resource.error} retry={resource.retry} />;
   }
-  const block = found.value;
+  const block = resource.value;
   const { header } = block;
   const isFinalized = header.number <= (header.finalizedHead?.number ?? -1);
   const counts = header.recordCounts;

@@ -19,12 +19,13 @@ interface ProgramInstructionsProps {
 
 /** The instructions of a program among the most frequent ones of the dataset. */
 export function ProgramInstructions({ dataset, programId }: ProgramInstructionsProps) {
-  const found = useResource(`${dataset}/${programId}`, (signal) =>
+  const resource = useResource(`${dataset}/${programId}`, (signal) =>
     clientOf(dataset).activity({ limit: entryCount, signal }),
   );
-  if (found.kind === 'loading') return <PanelSkeleton lines={4} />;
-  if (found.kind === 'failed') return <ErrorNotice error={found.error} retry={found.retry} slim />;
-  return <Instructions dataset={dataset} programId={programId} activity={found.value} />;
+  if (resource.kind === 'loading') return <PanelSkeleton lines={4} />;
+  if (resource.kind === 'failed')
+    return <ErrorNotice error={resource.error} retry={resource.retry} slim />;
+  return <Instructions dataset={dataset} programId={programId} activity={resource.value} />;
 }
 
 interface InstructionsProps extends ProgramInstructionsProps {

@@ -14,13 +14,14 @@ import './transaction.css';
 export function TransactionPage({ parameters }: PageProps) {
   const [dataset = '', signature = ''] = parameters;
   useTitle(`Transaction ${shorten(signature)}`);
-  const found = useResource(`${dataset}/${signature}`, (signal) =>
+  const resource = useResource(`${dataset}/${signature}`, (signal) =>
     clientOf(dataset).transaction(signature, { signal }),
   );
-  if (found.kind === 'loading') return <PanelSkeleton lines={14} />;
-  if (found.kind === 'failed') return <ErrorNotice error={found.error} retry={found.retry} />;
-  const [view] = found.value === null ? [] : splitBlock(found.value);
-  if (found.value === null || view === undefined) {
+  if (resource.kind === 'loading') return <PanelSkeleton lines={14} />;
+  if (resource.kind === 'failed')
+    return <ErrorNotice error={resource.error} retry={resource.retry} />;
+  const [view] = resource.value === null ? [] : splitBlock(resource.value);
+  if (resource.value === null || view === undefined) {
     return (
       <div class="panel">
         <Notice title="No transaction has this signature">
@@ -36,5 +37,5 @@ export function TransactionPage({ parameters }: PageProps) {
       </div>
     );
   }
-  return <TransactionSections dataset={dataset} header={found.value.header} view={view} />;
+  return <TransactionSections dataset={dataset} header={resource.value.header} view={view} />;
 }

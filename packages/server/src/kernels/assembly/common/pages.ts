@@ -340,7 +340,7 @@ function decodeColumn(column: usize, counts: usize, at: usize, end: usize): usiz
   const type = load<u32>(column, DESCRIPTOR_CODING);
   const cursor = load<u32>(column, DESCRIPTOR_COUNT);
   const values: usize = load<u32>(column, DESCRIPTOR_VALUES);
-  // Not cursor + count, because the sum overflows for a very large malformed count.
+  // The difference is compared, because cursor + count overflows for a very large malformed count.
   if (count > load<u32>(column, DESCRIPTOR_CAPACITY) - cursor) return fail();
   store<u32>(column, cursor + count, DESCRIPTOR_COUNT);
   if (count == 1 && type == TYPE_INT && at < end) {

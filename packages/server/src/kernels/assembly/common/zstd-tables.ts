@@ -197,7 +197,7 @@ function buildHuffman(count: u32): bool {
   return fillHuffman(count + 1, log);
 }
 
-/** Where the entries of the next symbol of each weight begin. Symbols of small weights, with long codes, come first. */
+/** For each weight, the position of the entries of its next symbol. Symbols of small weights, with long codes, come first. */
 const nextEntries = memory.data(16 * 4, 4);
 
 function fillHuffman(symbolCount: u32, log: u32): bool {

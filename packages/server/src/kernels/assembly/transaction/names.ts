@@ -53,7 +53,7 @@ export const F_TOKEN_AMOUNT: i32 = 38;
 export const AMOUNT: i32 = 39;
 export const F_AMOUNT: i32 = 39;
 export const F_DECIMALS: i32 = 40;
-/** Not stored, but always present. */
+/** This key is always present, but its value is not stored. */
 export const F_UI_AMOUNT: i32 = 41;
 export const F_UI_AMOUNT_STRING: i32 = 42;
 export const NAME_COUNT: i32 = 43;
