@@ -20,6 +20,7 @@ export const GROWTH_ALARMS = [
   'block-parent-not-below',
   'block-too-deep',
   'block-too-large',
+  'block-version-unknown',
   'chain-ancestor-unknown',
   'chain-fork-below-finality',
   'chain-hash-reused',
