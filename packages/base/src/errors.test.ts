@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addDetail, CodedError } from './errors.ts';
+import { addDetail, CodedError, isCodedError } from './errors.ts';
 
 test('behavior: a code of the operating system is described in the message and kept in the detail', () => {
   const error = new CodedError('cli-file-unreadable', { path: 'a.jsonl', reason: 'ENOENT' });
@@ -36,4 +36,11 @@ test('behavior: values are added before those of a caught error, which is the ca
   expect([error.code, error.detail]).toEqual([cause.code, { dataset: 'mine', slot: 1 }]);
   expect(error.cause).toBe(cause);
   expect(error.message).toContain('(dataset mine, slot 1)');
+});
+
+test('behavior: an error of another copy of the module is recognized, and no other error is', () => {
+  const copy = Object.assign(new Error('text'), { name: 'CodedError', code: 'dataset-closed' });
+  expect([copy instanceof CodedError, isCodedError(copy, 'dataset-closed')]).toEqual([true, true]);
+  expect(isCodedError(new Error('text'))).toBe(false);
+  expect(isCodedError({ name: 'CodedError' })).toBe(false);
 });

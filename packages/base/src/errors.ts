@@ -421,6 +421,14 @@ export class CodedError<C extends ErrorCode = ErrorCode> extends Error {
   readonly code: C;
   readonly detail: ErrorDetail;
 
+  /**
+   * Recognizes an error by its name. A process can load this module twice, by its path and by the symbolic link of the workspace, and
+   * an error of one copy must be recognized by the other.
+   */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'CodedError';
+  }
+
   constructor(code: C, ...rest: DetailArguments<C>) {
     const [detail = {}, options] = rest as unknown as [ErrorDetail?, ErrorOptions?];
     super(describe(code, detail), options);
