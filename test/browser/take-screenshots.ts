@@ -34,7 +34,7 @@ async function capturePages(world: BrowserWorld, folder: string): Promise<void> 
 
 type Shoot = (name: string, path: string, act: (page: Page) => Promise<unknown>) => Promise<void>;
 
-/** Captures states that last only for a while. */
+/** Captures states that a page shows only for a short time. */
 async function captureStates(world: BrowserWorld, folder: string): Promise<void> {
   const shoot: Shoot = async (name, path, act) => {
     const { page } = await world.open(path);

@@ -35,7 +35,7 @@ const searchSlots = 64;
 export const gapBlocksMax = 32;
 /** How often the source is asked for our head. */
 const headCheckEveryMs = 400;
-/** How often a portal whose head is a block below ours is asked for a new block. */
+/** The interval of requests for the next block to a portal whose head is one block below ours. */
 const lowerHeadCheckEveryMs = 1_000;
 
 export class BranchResolver {

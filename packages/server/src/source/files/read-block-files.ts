@@ -103,7 +103,7 @@ async function* withReader(
   }
 }
 
-/** Returns where the block of a slot is in an archive with an index next to it, and 0 if there is none. */
+/** Returns the offset of the block of a slot in an archive with an index next to it, or 0 if the archive lacks an index. */
 async function findOffset(path: string, slot: Slot | undefined): Promise<number> {
   const epoch = Number(/^epoch-(\d+)\.car$/.exec(basename(path))?.[1]);
   if (slot === undefined || Number.isNaN(epoch)) return 0;

@@ -370,7 +370,7 @@ interface ProgramLines {
   readonly invoke: readonly string[];
 }
 
-/** Current ledgers nest five deep; nine are announced. */
+/** A transaction nests calls at most five deep today; a limit of nine is announced. */
 const heightMax = 9;
 /** A block has about seventy programs, a ledger some thousands. */
 const programCountMax = 4096;
