@@ -138,6 +138,7 @@ export interface ErrorDetails {
     readonly start: number | null;
     readonly head: number;
   };
+  'grpc-message-invalid': { readonly offset: number; readonly fault: string };
   'archive-invalid': { readonly path: string; readonly offset: number; readonly fault: string };
   'archive-hole': {
     readonly path: string;

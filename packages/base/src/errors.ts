@@ -55,6 +55,9 @@ export const ERRORS = {
   'block-counts-differ': {
     text: 'the block has a different number of records of a kind than the portal reports; use another source',
   },
+  'grpc-message-invalid': {
+    text: 'a message of the gRPC server is damaged or of an unknown format; use another server',
+  },
   'block-parent-not-below': { text: 'the parent of a block must have a lower slot' },
   'block-pool-full': { text: 'too many blocks wait to be normalized; deliver them more slowly' },
   'block-pool-closed': { text: 'the block was not normalized because the service is stopping' },

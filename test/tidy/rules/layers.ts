@@ -23,8 +23,9 @@ const LAYERS: readonly (readonly string[])[] = [
 const packageImports: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: [],
-  simulator: ['base', 'protocol'],
-  server: ['base', 'protocol', 'client', 'simulator'],
+  grpc: ['base'],
+  simulator: ['base', 'protocol', 'grpc'],
+  server: ['base', 'protocol', 'client', 'grpc', 'simulator'],
   client: ['protocol'],
   web: ['client', 'protocol'],
 };

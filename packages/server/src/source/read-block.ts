@@ -1,8 +1,8 @@
+import { instructionErrors } from '@sluice/grpc/error-variants';
 import type { KernelTexts, TransactionKernel } from '../kernels/transaction-kernel.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import { readArchiveBlock } from './archive/read-archive-block.ts';
 import { readProtobufBlock } from './binary/read-protobuf-block.ts';
-import { errorVariants } from './binary/read-transaction-error.ts';
 import { type NormalizedBlock, normalizeBlock } from './normalize/normalize-block.ts';
 import type { NormalizeOptions } from './normalize/normalize-options.ts';
 import { voteProgram } from './normalize/read-message.ts';
@@ -19,7 +19,7 @@ export type ReadBlock = (
 /** The properties of the ledger that a kernel needs. */
 export const kernelTexts: KernelTexts = {
   voteProgram,
-  instructionErrors: errorVariants.instructionErrors,
+  instructionErrors,
 };
 
 /** How a block of each format becomes records, and rows of the kernel if there is one. */

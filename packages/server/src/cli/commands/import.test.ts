@@ -13,15 +13,15 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '@sluice/base/clock';
-import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BinaryWriter } from '../../source/testing/binary-writer.ts';
-import { encodeArchive, encodeSlotRanges } from '../../source/testing/encode-archive.ts';
+import { BinaryWriter } from '@sluice/grpc/binary-writer';
 import {
   encodeProtobufBlock,
   type JsonBlock,
   parseJsonBlock,
-} from '../../source/testing/encode-binary.ts';
+} from '@sluice/grpc/encode-json-block';
+import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { encodeArchive, encodeSlotRanges } from '../../source/testing/encode-archive.ts';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
+import { encodeStatusMeta, parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
@@ -15,11 +16,7 @@ import type { BlockFormat } from '../../source/source.ts';
 import { archiveBytes } from '../../source/testing/binary-forms.ts';
 import { wholeBlock } from '../../source/testing/damaged-block.ts';
 import { storeAsZstd } from '../../source/testing/encode-archive.ts';
-import {
-  encodeStatusMeta,
-  encodeWireTransaction,
-  parseJsonBlock,
-} from '../../source/testing/encode-binary.ts';
+import { encodeWireTransaction } from '../../source/testing/encode-binary.ts';
 import { toBytes } from '../../source/testing/raw-block.ts';
 import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
 

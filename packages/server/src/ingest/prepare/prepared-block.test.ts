@@ -1,6 +1,7 @@
 /** Blocks that the kernel reads have the same bytes as those of the general reader, and the kernel leaves unusual ones to it. */
 
 import { isCodedError } from '@sluice/base/errors';
+import { encodeProtobufBlock, parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
@@ -14,7 +15,6 @@ import {
   checkValueDamage,
   wholeBlock,
 } from '../../source/testing/damaged-block.ts';
-import { encodeProtobufBlock, parseJsonBlock } from '../../source/testing/encode-binary.ts';
 import { frame, invoke, success } from '../../source/testing/log-lines.ts';
 import {
   address,

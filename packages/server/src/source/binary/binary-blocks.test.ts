@@ -1,5 +1,12 @@
 /** Blocks in binary forms give the same records as the `getBlock` results of the same blocks. */
 import { readFileSync } from 'node:fs';
+import {
+  encodeProtobufBlock,
+  encodeTransactionError,
+  type JsonBlock,
+  type JsonMeta,
+} from '@sluice/grpc/encode-json-block';
+import { instructionErrors, transactionErrors } from '@sluice/grpc/error-variants';
 import { describe, expect, test } from 'vitest';
 import { toSlot } from '../../ledger/primitives.ts';
 import { kindOf, readBlockNode, readEntryNode } from '../archive/archive-nodes.ts';
@@ -10,18 +17,12 @@ import { chunkReader } from '../files/byte-window.ts';
 import { normalizeBlock } from '../normalize/normalize-block.ts';
 import { archiveBytes, type BlockForms, simulatedForms } from '../testing/binary-forms.ts';
 import { storeAsZstd } from '../testing/encode-archive.ts';
-import {
-  encodeBincodeMeta,
-  encodeProtobufBlock,
-  encodeTransactionError,
-  type JsonBlock,
-  type JsonMeta,
-} from '../testing/encode-binary.ts';
+import { encodeBincodeMeta } from '../testing/encode-binary.ts';
 import { address, keys, rawBlock, rawTransaction, toBytes } from '../testing/raw-block.ts';
 import { hasRealData, readRealBlocks, realDataPath } from '../testing/real-data.ts';
 import { ByteCursor } from './byte-cursor.ts';
 import { readProtobufBlock } from './read-protobuf-block.ts';
-import { errorVariants, readTransactionError } from './read-transaction-error.ts';
+import { readTransactionError } from './read-transaction-error.ts';
 
 const lenient = { metaOptional: true, allowMissing: ['logs', 'rewards'], votes: 'keep' } as const;
 const origin = { slot: toSlot(1), part: 'test' };
@@ -110,13 +111,13 @@ function withoutNewValues(block: JsonBlock): JsonBlock {
 }
 
 describe('errors of transactions', () => {
-  const all: unknown[] = errorVariants.transactionErrors.map((name) => {
+  const all: unknown[] = transactionErrors.map((name) => {
     if (name === 'InstructionError') return { [name]: [7, 'GenericError'] };
     if (name === 'DuplicateInstruction') return { [name]: 3 };
     const hasIndex = name === 'InsufficientFundsForRent' || name.startsWith('ProgramExecution');
     return hasIndex ? { [name]: { account_index: 255 } } : name;
   });
-  for (const name of errorVariants.instructionErrors) {
+  for (const name of instructionErrors) {
     all.push({ InstructionError: [255, name === 'Custom' ? { Custom: 4_294_967_295 } : name] });
   }
   all.push({ InstructionError: [0, { BorshIoError: 'Unknown' }] });

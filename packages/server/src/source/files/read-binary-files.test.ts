@@ -1,11 +1,11 @@
 /** Files of archives and protobufs give their blocks, however they are cut into chunks, and damage gives coded errors. */
 import { CodedError } from '@sluice/base/errors';
+import { BinaryWriter } from '@sluice/grpc/binary-writer';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ArchiveChain, readArchiveFile } from '../archive/read-archive-file.ts';
 import { readProtobufFile } from '../binary/read-protobuf-file.ts';
 import { simulatedForms } from '../testing/binary-forms.ts';
-import { BinaryWriter } from '../testing/binary-writer.ts';
 import { encodeArchive } from '../testing/encode-archive.ts';
 import { chunkReader } from './byte-window.ts';
 import type { BlockLine } from './read-block-lines.ts';

@@ -2,12 +2,16 @@
 
 import { decodeBase58 } from '@sluice/base/base58';
 import { systemClock } from '@sluice/base/clock';
+import {
+  encodeProtobufBlock,
+  type JsonBlock,
+  parseJsonBlock,
+} from '@sluice/grpc/encode-json-block';
 import type { ContentInput } from '@sluice/simulator/content/content-options';
 import { createSimulatedLedger } from '@sluice/simulator/start-simulated-node';
 import { type Slot, toSlot } from '../../ledger/primitives.ts';
 import { parentHashBytes } from '../archive/read-archive-block.ts';
 import { type ArchiveEncoding, encodeArchive } from './encode-archive.ts';
-import { encodeProtobufBlock, type JsonBlock, parseJsonBlock } from './encode-binary.ts';
 
 export interface BlockForms {
   readonly slot: Slot;

@@ -1,16 +1,16 @@
 /** Encodes blocks in the form of `getBlock` as a CAR file of an archive, with the index of its slots. */
 import { createHash } from 'node:crypto';
 import { decodeBase58 } from '@sluice/base/base58';
-import { crc64 } from '../archive/frame-checksum.ts';
-import { BinaryWriter } from './binary-writer.ts';
+import { BinaryWriter } from '@sluice/grpc/binary-writer';
 import {
   encodeReward,
   encodeStatusMeta,
-  encodeWireTransaction,
   type JsonBlock,
   type JsonMeta,
   type JsonTransaction,
-} from './encode-binary.ts';
+} from '@sluice/grpc/encode-json-block';
+import { crc64 } from '../archive/frame-checksum.ts';
+import { encodeWireTransaction } from './encode-binary.ts';
 
 export interface ArchiveEncoding {
   /** Compresses data to a Zstandard frame; by default the frame contains it unchanged. */
