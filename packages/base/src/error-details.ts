@@ -235,6 +235,8 @@ export interface ErrorDetails {
   'request-malformed': { readonly missing?: string };
   'range-reversed': ValueDetail;
   'range-unavailable': ValueDetail;
+  'idl-invalid': { readonly path: string; readonly expected: string; readonly name?: string };
+  'idl-address-missing': { readonly name: string };
   'query-address-invalid': ValueDetail;
   'query-block-number-invalid': ValueDetail;
   'query-discriminator-invalid': ValueDetail;

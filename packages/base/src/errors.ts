@@ -121,6 +121,16 @@ export const ERRORS = {
   'chain-finality-unknown': { text: 'the block reported as finalized is not stored' },
   'chain-trim-too-high': { text: 'retention would remove blocks that are not finalized yet' },
 
+  // An IDL.
+  'idl-invalid': {
+    status: 400,
+    text: 'the IDL is not one of Anchor, Codama or Shank that this release can read; correct it, or export it again',
+  },
+  'idl-address-missing': {
+    status: 400,
+    text: 'the IDL does not contain the address of its program; register it with the address',
+  },
+
   // A query. Every error names the path of the invalid value, the value found and the allowed values.
   'query-too-large': { status: 413, text: 'the query is too large' },
   'query-not-utf8': { status: 400, text: 'the query is not valid UTF-8' },

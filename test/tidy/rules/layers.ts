@@ -23,9 +23,10 @@ const LAYERS: readonly (readonly string[])[] = [
 const packageImports: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: [],
+  decode: ['base', 'protocol'],
   grpc: ['base'],
   simulator: ['base', 'protocol', 'grpc'],
-  server: ['base', 'protocol', 'client', 'grpc', 'simulator'],
+  server: ['base', 'protocol', 'client', 'decode', 'grpc', 'simulator'],
   client: ['protocol'],
   web: ['client', 'protocol'],
 };

@@ -1,0 +1,246 @@
+/** Decodes the instructions and events of one program to JSON text. The functions for its types are compiled once. */
+import { Buffer } from 'node:buffer';
+import { type ReadValue, TypeCompiler } from './compile-type.ts';
+import { Cursor } from './cursor.ts';
+import type {
+  IdlAccount,
+  IdlInstruction,
+  IdlLayout,
+  ProgramDescription,
+} from './program-description.ts';
+
+/** The first bytes of the data by which an Anchor program calls itself to record an event. */
+const eventCallTag = Buffer.from('e445a52e51cb9a1d', 'hex');
+
+/** Bytes in a memory: of a buffer, or of a WebAssembly module. `view` covers the same bytes. */
+export interface DataRange {
+  readonly memory: Buffer;
+  readonly view: DataView;
+  readonly at: number;
+  readonly end: number;
+}
+
+export function rangeOf(bytes: Uint8Array): DataRange {
+  const memory = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { memory, view, at: 0, end: bytes.length };
+}
+
+/** Returns whether data records an event of the program that is called, if the program called itself. */
+export function isEventCall({ memory, at, end }: DataRange): boolean {
+  return (
+    memory[at] === 0xe4 && end - at >= 8 && memory.compare(eventCallTag, 0, 8, at, at + 8) === 0
+  );
+}
+
+interface CompiledLayout<Layout extends IdlLayout> {
+  readonly layout: Layout;
+  readonly fields: readonly { readonly name: string; readonly read: ReadValue }[];
+  /** The text before the first field. */
+  readonly head: string;
+}
+
+interface CompiledInstruction extends CompiledLayout<IdlInstruction> {
+  readonly labels: readonly string[];
+  /** The JSON text of the address of each account that is recognized by it. */
+  readonly addresses: readonly (string | undefined)[];
+  readonly requiredCount: number;
+  readonly isPlain: boolean;
+}
+
+const cursor = new Cursor();
+
+export class ProgramDecoder {
+  readonly description: ProgramDescription;
+  readonly #programText: string;
+  readonly #address: string;
+  readonly #instructions: readonly (readonly CompiledInstruction[])[];
+  readonly #events: readonly (readonly CompiledLayout<IdlLayout>[])[];
+
+  constructor(description: ProgramDescription) {
+    this.description = description;
+    this.#programText = `{"program":${JSON.stringify(description.name)}`;
+    this.#address = JSON.stringify(description.address ?? '');
+    const types = new TypeCompiler(description.types);
+    const compile = <Layout extends IdlLayout>(layout: Layout): CompiledLayout<Layout> => ({
+      layout,
+      fields: types.fields(layout.fields),
+      head: `${this.#programText},"name":${JSON.stringify(layout.name)}`,
+    });
+    this.#instructions = byFirstByte(
+      description.instructions.map((layout) => ({
+        ...compile(layout),
+        ...compileAccounts(layout),
+      })),
+    );
+    this.#events = byFirstByte(description.events.map(compile));
+  }
+
+  get hasEvents(): boolean {
+    return this.description.events.length > 0;
+  }
+
+  /**
+   * Returns the JSON object of an instruction. `accounts` are JSON texts. `events` is the JSON text of the events that it emitted, without
+   * brackets.
+   */
+  decodeInstruction(range: DataRange, accounts: readonly string[], events: string): string {
+    const found = find(this.#instructions, range);
+    if (found === undefined)
+      return this.#error(range, 'the IDL describes no instruction with this data');
+    const args = this.#readFields(found, range);
+    if (args === undefined) return cursor.text;
+    return `${args}${nameAccounts(found, accounts, this.#address)},"events":[${events}]}`;
+  }
+
+  /** Returns the JSON object of the call by which the program recorded an event. */
+  decodeEventCall(range: DataRange, accounts: readonly string[]): string {
+    const text = this.decodeEvent({ ...range, at: range.at + eventCallTag.length });
+    return `${text.slice(0, -1)},"isEvent":true,"accounts":{},"remaining":[${accounts.join()}],"events":[]}`;
+  }
+
+  /** Returns the JSON object of an event. The range starts with the discriminator of the event. */
+  decodeEvent(range: DataRange): string {
+    const found = find(this.#events, range);
+    if (found === undefined) return this.#error(range, 'the IDL describes no event with this data');
+    const args = this.#readFields(found, range);
+    return args === undefined ? cursor.text : `${args}}`;
+  }
+
+  /** Returns the start of an object with the decoded fields. If they cannot be decoded, the text of the cursor is the object. */
+  #readFields(
+    { layout, fields, head }: CompiledLayout<IdlLayout>,
+    range: DataRange,
+  ): string | undefined {
+    const c = cursor;
+    c.load(range.memory, range.view, range.at, range.end);
+    c.text = `${head},"args":{`;
+    if (c.take(layout.fieldsAt) < 0) return this.#fail(range, head, '');
+    for (const { name, read } of fields) {
+      read(c);
+      if (c.fault !== undefined) return this.#fail(range, head, ` (at ${name})`);
+    }
+    c.text += '}';
+    if (c.at < c.end) c.text += `,"trailing":"0x${c.bytes.toString('hex', c.at, c.end)}"`;
+    return c.text;
+  }
+
+  #fail(range: DataRange, head: string, where: string): undefined {
+    cursor.text = `${head}${errorText(range, `${cursor.fault}${where}`)}}`;
+  }
+
+  #error(range: DataRange, reason: string): string {
+    return `${this.#programText},"name":null${errorText(range, reason)}}`;
+  }
+}
+
+function errorText({ memory, at, end }: DataRange, reason: string): string {
+  return `,"error":${JSON.stringify(reason)},"raw":"0x${memory.toString('hex', at, end)}"`;
+}
+
+/** Returns the JSON object for data of a program without an IDL. */
+export function describeUnknown(range: DataRange): string {
+  return `{"program":null,"name":null${errorText(range, 'no IDL is registered for this program and slot')}}`;
+}
+
+/** Returns for each first byte the layouts that may match. Those with more constant bytes come first, because they are more specific. */
+function byFirstByte<Compiled extends CompiledLayout<IdlLayout>>(
+  all: readonly Compiled[],
+): readonly (readonly Compiled[])[] {
+  const sorted = all
+    .map((compiled) => ({ compiled, weight: weightOf(compiled.layout) }))
+    .sort((a, b) => b.weight - a.weight)
+    .map(({ compiled }) => compiled);
+  // The last list is for data without bytes.
+  return Array.from({ length: 257 }, (_, byte) =>
+    sorted.filter(({ layout }) => {
+      const first = layout.discriminators.find(
+        ({ offset, bytes }) => offset === 0 && bytes.length > 0,
+      );
+      return first === undefined || first.bytes[0] === byte;
+    }),
+  );
+}
+
+function weightOf({ discriminators, byteLength }: IdlLayout): number {
+  const byteCount = discriminators.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  return byteCount * 2 + (byteLength === undefined ? 0 : 1);
+}
+
+function find<Compiled extends CompiledLayout<IdlLayout>>(
+  table: readonly (readonly Compiled[])[],
+  { memory, at, end }: DataRange,
+): Compiled | undefined {
+  const candidates = table[at < end ? memory.readUInt8(at) : 256] ?? [];
+  for (const compiled of candidates) {
+    const { discriminators, byteLength } = compiled.layout;
+    if (byteLength !== undefined && byteLength !== end - at) continue;
+    if (discriminators.every(({ offset, bytes }) => hasBytes(memory, at + offset, end, bytes)))
+      return compiled;
+  }
+  return undefined;
+}
+
+function hasBytes(memory: Buffer, at: number, end: number, bytes: Uint8Array): boolean {
+  if (end - at < bytes.length) return false;
+  for (let i = 0; i < bytes.length; i++) if (memory[at + i] !== bytes[i]) return false;
+  return true;
+}
+
+function compileAccounts({
+  accounts,
+}: IdlInstruction): Omit<CompiledInstruction, keyof CompiledLayout<IdlInstruction>> {
+  const isRequired = ({ absent, address }: IdlAccount) =>
+    absent !== 'omitted' && address === undefined;
+  return {
+    labels: accounts.map(({ name }, i) => `${i === 0 ? '' : ','}${JSON.stringify(name)}:`),
+    addresses: accounts.map(({ address }) =>
+      address === undefined ? undefined : JSON.stringify(address),
+    ),
+    requiredCount: accounts.filter(isRequired).length,
+    isPlain: accounts.every(({ absent, address }) => absent === undefined && address === undefined),
+  };
+}
+
+/** Returns the text of the members `accounts` and `remaining`. An account that was not passed is null. */
+function nameAccounts(
+  instruction: CompiledInstruction,
+  passed: readonly string[],
+  program: string,
+): string {
+  const { labels } = instruction;
+  let text = ',"accounts":{';
+  let next = labels.length;
+  if (instruction.isPlain)
+    for (let i = 0; i < labels.length; i++) text += `${labels[i]}${passed[i] ?? 'null'}`;
+  else {
+    const chosen = chooseAccounts(instruction, passed);
+    next = chosen.next;
+    for (const [i, account] of chosen.accounts.entries()) {
+      const isAbsent = account === program && instruction.layout.accounts[i]?.absent === 'program';
+      text += `${labels[i]}${isAbsent ? 'null' : account}`;
+    }
+  }
+  text += '},"remaining":[';
+  for (let i = next; i < passed.length; i++) text += i === next ? passed[i] : `,${passed[i]}`;
+  return `${text}]`;
+}
+
+/** Assigns the passed accounts to the names. Accounts that may be omitted are given in order while there are more than required. */
+function chooseAccounts(
+  { layout, addresses, requiredCount }: CompiledInstruction,
+  passed: readonly string[],
+): { readonly accounts: readonly string[]; readonly next: number } {
+  const fixedCount = addresses.filter(
+    (address) => address !== undefined && passed.includes(address),
+  ).length;
+  let spare = passed.length - requiredCount - fixedCount;
+  let next = 0;
+  const accounts = layout.accounts.map(({ absent }, i) => {
+    const address = addresses[i];
+    if (address !== undefined && address !== passed[next]) return 'null';
+    if (absent === 'omitted' && spare-- <= 0) return 'null';
+    return passed[next++] ?? 'null';
+  });
+  return { accounts, next };
+}
