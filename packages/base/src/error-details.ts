@@ -208,6 +208,7 @@ export interface ErrorDetails {
   'journal-damaged': { readonly file: number; readonly offset: number };
   'journal-missing': { readonly segments: number };
   'payload-damaged': { readonly file: number; readonly offset: number };
+  'segment-list-damaged': { readonly list: string };
   'segment-damaged':
     | { readonly file: string }
     | { readonly segment: string }

@@ -332,7 +332,12 @@ function serveDataset(
   const { name } = reader.description;
   const segments = new DatasetSegments({ dataset: reader, pool });
   const engine = new EngineEvaluator({ pool, segments });
-  const evaluator = new CachedEvaluator({ dataset: name, answers, evaluator: engine });
+  const evaluator = new CachedEvaluator({
+    dataset: name,
+    readList: reader.readList,
+    answers,
+    evaluator: engine,
+  });
   const reportFault = (error: unknown) => log.error({ err: error, dataset: name }, 'stream ended');
   const streams = new DatasetStreams(limits, {
     dataset: reader,

@@ -7,9 +7,25 @@ import { CodedError } from '@sluice/base/errors';
 import type { BlockRef } from '../ledger/block.ts';
 import { type BlockHash, type Slot, toSlot } from '../ledger/primitives.ts';
 import type { ChainChange } from './chain-change.ts';
-import type { Anchor, ChainSnapshot, HotBlock, SealedSegment } from './chain-snapshot.ts';
+import type {
+  Anchor,
+  ChainSnapshot,
+  HotBlock,
+  SealedSegment,
+  SegmentList,
+} from './chain-snapshot.ts';
 import { findHot, firstHotAtOrAfter, refOf } from './find-blocks.ts';
 import { checkLink, headLinkPoint, type ParentPoint } from './link-block.ts';
+import {
+  describeRun,
+  insertList,
+  type ListContent,
+  listFile,
+  oldestSegments,
+  removeFirstList,
+  segmentFile,
+  withOldest,
+} from './segment-lists.ts';
 
 /**
  * A client may resume with any of these hashes days after the fork. The limit bounds the memory of a chain with many
@@ -48,6 +64,16 @@ function applyChange(snapshot: ChainSnapshot, change: ChainChange): ChainSnapsho
       return trim(snapshot, change.keepFrom);
     case 'seal':
       return seal(snapshot, change.segments);
+    case 'merge':
+      return merge(snapshot, change.segment);
+    case 'list':
+      return insert(snapshot, change.list);
+    case 'unlist':
+      return unlist(snapshot, change.content);
+    case 'announce':
+      return withUnused(snapshot, change.files);
+    case 'forget':
+      return withoutUnused(snapshot, change.files);
     case 'rewrite':
       return rewrite(snapshot, change.segments, change.blocks);
     default:
@@ -159,12 +185,15 @@ function appendSealed(snapshot: ChainSnapshot, segments: readonly SealedSegment[
   const last = segments.at(-1);
   if (last === undefined) return snapshot;
   checkSegments(headLinkPoint(snapshot), segments);
-  return {
-    ...snapshot,
-    segments: [...snapshot.segments, ...segments],
-    head: last.last,
-    finalized: last.last,
-  };
+  return withoutUnused(
+    {
+      ...snapshot,
+      segments: [...snapshot.segments, ...segments],
+      head: last.last,
+      finalized: last.last,
+    },
+    segments.map(segmentFile),
+  );
 }
 
 function prepend(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): ChainSnapshot {
@@ -184,16 +213,13 @@ function prepend(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): C
     });
   }
   const below = anchorBelow(first);
-  return {
-    ...snapshot,
-    anchor: below,
-    start: startAbove(below),
-    segments: [...segments, ...snapshot.segments],
-  };
+  const oldest = withOldest(snapshot, [...segments, ...oldestSegments(snapshot)]);
+  const next = { ...snapshot, ...oldest, anchor: below, start: startAbove(below) };
+  return withoutUnused(next, segments.map(segmentFile));
 }
 
 /**
- * Removes only segments that lie completely below `keepFrom`, so the new start may be lower. The finalized head always
+ * Removes only segments that lie completely below `keepFrom` and are in no list, so the new start may be lower. The finalized head always
  * stays.
  */
 function trim(snapshot: ChainSnapshot, keepFrom: Slot): ChainSnapshot {
@@ -204,15 +230,16 @@ function trim(snapshot: ChainSnapshot, keepFrom: Slot): ChainSnapshot {
       finalizedSlot: finalized?.number ?? null,
     });
   }
-  const droppedSegments = snapshot.segments.filter(({ last }) => last.number < keepFrom);
-  const segments = snapshot.segments.slice(droppedSegments.length);
-  const droppedHotCount = firstHotAtOrAfter(snapshot, keepFrom);
-  const lastDropped =
-    snapshot.hot[droppedHotCount - 1]?.header ?? droppedSegments.at(-1)?.last ?? null;
+  const oldest = oldestSegments(snapshot);
+  const dropped = oldest.filter(({ last }) => last.number < keepFrom);
+  const droppedHotCount = snapshot.lists.length > 0 ? 0 : firstHotAtOrAfter(snapshot, keepFrom);
+  const lastDropped = snapshot.hot[droppedHotCount - 1]?.header ?? dropped.at(-1)?.last ?? null;
   if (lastDropped === null) return snapshot;
   const anchor = { number: lastDropped.number, hash: lastDropped.hash };
   const hot = snapshot.hot.slice(droppedHotCount);
-  return { ...snapshot, anchor, start: startAbove(anchor), segments, hot };
+  const kept = withOldest(snapshot, oldest.slice(dropped.length));
+  const next = { ...snapshot, ...kept, anchor, start: startAbove(anchor), hot };
+  return withUnused(next, dropped.map(segmentFile));
 }
 
 function seal(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): ChainSnapshot {
@@ -233,11 +260,51 @@ function seal(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): Chai
     finalized !== null && lastSealed.last.number <= finalized.number,
     'only finalized blocks are sealed',
   );
-  return {
-    ...snapshot,
-    segments: [...snapshot.segments, ...segments],
-    hot: snapshot.hot.slice(sealedCount),
-  };
+  const sealed = [...snapshot.segments, ...segments];
+  const next = { ...snapshot, segments: sealed, hot: snapshot.hot.slice(sealedCount) };
+  return withoutUnused(next, segments.map(segmentFile));
+}
+
+/** The merged segment replaces segments of `front`, or of `segments`. */
+function merge(snapshot: ChainSnapshot, segment: SealedSegment): ChainSnapshot {
+  const isReplaced = ({ first, last }: SealedSegment) =>
+    first.number >= segment.first.number && last.number <= segment.last.number;
+  const part = snapshot.front.some(isReplaced) ? 'front' : 'segments';
+  const segments = snapshot[part];
+  const replaced = segments.filter(isReplaced);
+  assert(replaced.length > 0, 'a merged segment replaces segments outside lists');
+  const { first, last, parentHash, blockCount } = describeRun(replaced);
+  assert(
+    first.hash === segment.first.hash &&
+      last.hash === segment.last.hash &&
+      parentHash === segment.parentHash &&
+      blockCount === segment.blockCount,
+    'a merged segment contains the same blocks',
+  );
+  const at = segments.findIndex(isReplaced);
+  const merged = segments.toSpliced(at, replaced.length, segment);
+  const next = withUnused({ ...snapshot, [part]: merged }, replaced.map(segmentFile));
+  return withoutUnused(next, [segmentFile(segment)]);
+}
+
+function insert(snapshot: ChainSnapshot, list: SegmentList): ChainSnapshot {
+  const next = { ...snapshot, ...insertList(snapshot, list) };
+  return withoutUnused(next, [listFile(list)]);
+}
+
+function unlist(snapshot: ChainSnapshot, content: ListContent): ChainSnapshot {
+  const next = { ...snapshot, ...removeFirstList(snapshot, content) };
+  return withUnused(next, snapshot.lists.slice(0, 1).map(listFile));
+}
+
+function withUnused(snapshot: ChainSnapshot, files: readonly string[]): ChainSnapshot {
+  const unused = new Set([...snapshot.unused, ...files]);
+  return unused.size === snapshot.unused.length ? snapshot : { ...snapshot, unused: [...unused] };
+}
+
+function withoutUnused(snapshot: ChainSnapshot, files: readonly string[]): ChainSnapshot {
+  const unused = snapshot.unused.filter((file) => !files.includes(file));
+  return unused.length === snapshot.unused.length ? snapshot : { ...snapshot, unused };
 }
 
 /** Replaces the stored bytes of segments and hot blocks. The blocks of the chain stay the same. */
@@ -247,21 +314,23 @@ function rewrite(
   blocks: readonly HotBlock[],
 ): ChainSnapshot {
   const segments = [...snapshot.segments];
+  const before: SealedSegment[] = [];
   for (const segment of rewritten) {
     const index = segments.findIndex(({ first }) => first.hash === segment.first.hash);
-    const before = segments[index];
-    assert(before !== undefined, 'a rewritten segment was in the chain');
-    const isSame =
-      before.last.hash === segment.last.hash && before.blockCount === segment.blockCount;
+    const old = segments[index];
+    assert(old !== undefined, 'a rewritten segment was in the chain');
+    const isSame = old.last.hash === segment.last.hash && old.blockCount === segment.blockCount;
     assert(isSame, 'a rewritten segment contains the same blocks');
     segments[index] = segment;
+    before.push(old);
   }
   const payloads = new Map(blocks.map(({ header, payload }) => [header.hash, payload]));
   const hot = snapshot.hot.map((block) => ({
     ...block,
     payload: payloads.get(block.header.hash) ?? block.payload,
   }));
-  return { ...snapshot, segments, hot };
+  const next = withUnused({ ...snapshot, segments, hot }, before.map(segmentFile));
+  return withoutUnused(next, rewritten.map(segmentFile));
 }
 
 /** Returns how many of the first blocks are already stored among the hot blocks. */

@@ -1,6 +1,7 @@
 import type { BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import type { Anchor, HotBlock, SealedSegment } from './chain-snapshot.ts';
+import type { Anchor, HotBlock, SealedSegment, SegmentList } from './chain-snapshot.ts';
+import type { ListContent } from './segment-lists.ts';
 
 /**
  * The only ways in which a chain changes. A commit is a list of changes that becomes durable and visible as a whole.
@@ -17,10 +18,20 @@ export type ChainChange =
   | { readonly kind: 'append-sealed'; readonly segments: readonly SealedSegment[] }
   /** Adds finalized history that links to the anchor. */
   | { readonly kind: 'prepend'; readonly segments: readonly SealedSegment[] }
-  /** Removes the blocks below a slot, as far as whole segments allow. */
+  /** Removes the blocks below a slot, as far as whole segments outside lists allow. */
   | { readonly kind: 'trim'; readonly keepFrom: Slot }
   /** Moves the lowest hot blocks, which must be finalized, into segments with the same content. */
   | { readonly kind: 'seal'; readonly segments: readonly SealedSegment[] }
+  /** Replaces consecutive segments outside lists by one with the same blocks. */
+  | { readonly kind: 'merge'; readonly segment: SealedSegment }
+  /** Moves segments, or lists, into a list that is in a file. */
+  | { readonly kind: 'list'; readonly list: SegmentList }
+  /** Replaces the first list by its content. */
+  | { readonly kind: 'unlist'; readonly content: ListContent }
+  /** Names files that are about to be written. */
+  | { readonly kind: 'announce'; readonly files: readonly string[] }
+  /** Forgets unused files that were removed. */
+  | { readonly kind: 'forget'; readonly files: readonly string[] }
   /** Replaces segments and hot blocks by the same blocks in another format. */
   | {
       readonly kind: 'rewrite';

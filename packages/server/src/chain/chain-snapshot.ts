@@ -2,8 +2,8 @@
  * The chain of one dataset at one moment. A snapshot is immutable: a reader that holds it sees one committed state for
  * as long as it needs.
  *
- *   anchor ── segments (sealed, finalized) ── hot blocks ────────────── head
- *            └ start = anchor's slot + 1          └ finalized head
+ *   anchor ── front ── lists ── segments (all sealed, finalized) ── hot blocks ────────────── head
+ *            └ start = anchor's slot + 1                               └ finalized head
  *
  * All blocks in segments are finalized. The finalized head may be in either part.
  */
@@ -22,12 +22,21 @@ export interface ChainSnapshot {
   readonly anchor: Anchor | null;
   readonly head: BlockRef | null;
   readonly finalized: BlockRef | null;
-  /** Ascending, each linked to its predecessor. */
+  /** The oldest segments, ascending. Empty if there are no lists. See `segment-lists.ts`. */
+  readonly front: readonly SealedSegment[];
+  /** Older segments in lists, ascending. */
+  readonly lists: readonly SegmentList[];
+  /** The newest segments, ascending, each linked to its predecessor. Not empty if there are lists. */
   readonly segments: readonly SealedSegment[];
   /** Ascending, linked to the last segment, or to the anchor if there is no segment. */
   readonly hot: readonly HotBlock[];
   /** The slots of blocks that a fork removed and that were not adopted again, by hash, oldest first. */
   readonly replaced: ReadonlyMap<BlockHash, Slot>;
+  /**
+   * Files that may exist and that this state does not need, relative to the dataset's folder: they will be removed. A file is announced
+   * here before it is written, so that a crash before its commit does not leave it for ever.
+   */
+  readonly unused: readonly string[];
 }
 
 export interface Anchor {
@@ -65,13 +74,23 @@ export interface SealedSegment {
   readonly signatures?: SignatureIndexRange;
 }
 
+/** Describes consecutive segments, or shorter lists of them, that are in a file. */
+export interface SegmentList extends Omit<SealedSegment, 'signatures'> {
+  /** 0 if it has segments; otherwise it has lists whose depth is less by one. */
+  readonly depth: number;
+  readonly segmentCount: number;
+}
+
 export const emptySnapshot: ChainSnapshot = {
   version: 0,
   start: null,
   anchor: null,
   head: null,
   finalized: null,
+  front: [],
+  lists: [],
   segments: [],
   hot: [],
   replaced: new Map(),
+  unused: [],
 };

@@ -12,7 +12,7 @@ import {
   findReplacedSlot,
   isStillOnChain,
 } from './find-blocks.ts';
-import { hash, makeHeader, sealRun, slot } from './testing/chain-fixtures.ts';
+import { hash, makeHeader, noLists, sealRun, slot } from './testing/chain-fixtures.ts';
 
 /** The expected chain, in plain arrays without optimization. */
 interface Model {
@@ -184,7 +184,8 @@ function mustBe(model: Model, { snapshot, files }: World): void {
 }
 
 async function mustAnswer(model: Model, { snapshot, files }: World, at: number): Promise<void> {
-  const read = async (segment: SealedSegment) => files.get(segment.id) ?? [];
+  const readHeaders = async (segment: SealedSegment) => files.get(segment.id) ?? [];
+  const read = { readHeaders, readList: noLists };
   const { blocks, anchor } = model;
   const last = (tipOf(model).number ?? 0) + 3;
   const asked = anchor.number + 1 + (at % (last - anchor.number));

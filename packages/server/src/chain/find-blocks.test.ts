@@ -9,10 +9,9 @@ import {
   findPreviousBlocks,
   findReplacedSlot,
   firstHotAtOrAfter,
-  firstSegmentEndingAtOrAfter,
   isStillOnChain,
 } from './find-blocks.ts';
-import { hash, makeRun, nameOf, ref, sealRun, slot } from './testing/chain-fixtures.ts';
+import { hash, makeRun, nameOf, noLists, ref, sealRun, slot } from './testing/chain-fixtures.ts';
 
 const anchor = { number: slot(9), hash: hash('a9') };
 const below = { number: 9, hash: 'a9', height: 100 };
@@ -36,7 +35,7 @@ function reader(all: readonly BlockHeader[] = headers) {
     read.push(nameOf(first.hash));
     return all.filter(({ number }) => number >= first.number && number <= last.number);
   };
-  return { read, readHeaders };
+  return { read, files: { readHeaders, readList: noLists } };
 }
 
 test.each([
@@ -52,7 +51,7 @@ test.each([
   [20, 'a20'],
   [21, undefined],
 ])('default: the first block at or after slot %i is %s', async (asked, expected) => {
-  const found = await findBlockAtOrAfter(stored(), asked, reader().readHeaders);
+  const found = await findBlockAtOrAfter(stored(), asked, reader().files);
   expect(found && nameOf(found.hash)).toBe(expected);
 });
 
@@ -64,15 +63,15 @@ test.each([
   [17, ['a9', 'a10', 'a12', 'a14', 'a16']],
   [99, ['a9', 'a10', 'a12', 'a14', 'a16', 'a18', 'a20']],
 ])('default: the blocks below slot %i are %j', async (asked, expected) => {
-  const found = await findPreviousBlocks(stored(), asked, reader().readHeaders);
+  const found = await findPreviousBlocks(stored(), asked, reader().files);
   expect(found).toEqual(expected.map(ref));
 });
 
 test('behavior: an anchor without a hash is no previous block', async () => {
   const snapshot = { ...stored(), anchor: { ...anchor, hash: null } };
-  expect(await findPreviousBlocks(snapshot, 11, reader().readHeaders)).toEqual([ref('a10')]);
+  expect(await findPreviousBlocks(snapshot, 11, reader().files)).toEqual([ref('a10')]);
   const fromZero = { ...stored(), anchor: null };
-  expect(await findPreviousBlocks(fromZero, 11, reader().readHeaders)).toEqual([ref('a10')]);
+  expect(await findPreviousBlocks(fromZero, 11, reader().files)).toEqual([ref('a10')]);
 });
 
 describe('at most 100 previous blocks', () => {
@@ -97,24 +96,24 @@ describe('at most 100 previous blocks', () => {
   };
 
   test('limit: hot blocks alone fill the answer, and no segment is read', async () => {
-    const { snapshot, read, readHeaders } = makeChain(120, [5]);
-    const found = await findPreviousBlocks(snapshot, 130, readHeaders);
+    const { snapshot, read, files } = makeChain(120, [5]);
+    const found = await findPreviousBlocks(snapshot, 130, files);
     expect(found).toEqual(slots(30, 100).map((number) => ref(`a${number}`)));
     expect(read).toEqual([]);
   });
 
   test('limit: a segment gives only as many as are missing, and the next one is not read', async () => {
-    const { snapshot, read, readHeaders } = makeChain(120, [5, 60]);
-    const found = await findPreviousBlocks(snapshot, 130, readHeaders);
+    const { snapshot, read, files } = makeChain(120, [5, 60]);
+    const found = await findPreviousBlocks(snapshot, 130, files);
     expect(found).toEqual(slots(30, 100).map((number) => ref(`a${number}`)));
     expect(read).toEqual(['a15']);
   });
 
   test('limit: the anchor is added only if it is among the last 100', async () => {
     const exactly = makeChain(100, [40]);
-    const hundred = await findPreviousBlocks(exactly.snapshot, 110, exactly.readHeaders);
+    const hundred = await findPreviousBlocks(exactly.snapshot, 110, exactly.files);
     expect(hundred[0]).toEqual(ref('a10'));
-    const fewer = await findPreviousBlocks(exactly.snapshot, 109, exactly.readHeaders);
+    const fewer = await findPreviousBlocks(exactly.snapshot, 109, exactly.files);
     expect(fewer[0]).toEqual(ref('a9'));
     expect(fewer).toHaveLength(100);
   });
@@ -124,9 +123,9 @@ describe('by time', () => {
   const at = (number: number) => BigInt(1_600_000_000 + number);
 
   test('default: the first block at or after the time, in segments and hot blocks', async () => {
-    const { read, readHeaders } = reader();
+    const { read, files } = reader();
     const find = async (time: bigint) => {
-      const found = await findBlockAtTime(stored(), time, readHeaders);
+      const found = await findBlockAtTime(stored(), time, files);
       return found && nameOf(found.hash);
     };
     expect(await find(at(13))).toBe('a14');
@@ -148,8 +147,8 @@ describe('by time', () => {
       { kind: 'finalize', block: ref('a16') },
       { kind: 'seal', segments: [sealRun(timeless.slice(0, 2)), sealRun(timeless.slice(2, 3))] },
     ]);
-    const { read, readHeaders } = reader(timeless.map(({ header }) => header));
-    expect((await findBlockAtTime(snapshot, at(13), readHeaders))?.hash).toBe(hash('a18'));
+    const { read, files } = reader(timeless.map(({ header }) => header));
+    expect((await findBlockAtTime(snapshot, at(13), files))?.hash).toBe(hash('a18'));
     expect(read).toEqual([]);
     const early = run.map(({ header }) => ({ header: { ...header, timestamp: null }, payload: 1 }));
     const timelessChain = applyChanges(emptySnapshot, [
@@ -158,12 +157,15 @@ describe('by time', () => {
       { kind: 'finalize', block: ref('a16') },
       { kind: 'seal', segments: [sealRun(early.slice(0, 2))] },
     ]);
-    expect(await findBlockAtTime(timelessChain, 0n, readHeaders)).toBeUndefined();
+    expect(await findBlockAtTime(timelessChain, 0n, files)).toBeUndefined();
     expect(read).toEqual([]);
   });
 
   test('behavior: a segment without the time that its entry states is a bug', async () => {
-    const find = findBlockAtTime(stored(), at(12), async () => []);
+    const find = findBlockAtTime(stored(), at(12), {
+      readHeaders: async () => [],
+      readList: noLists,
+    });
     await expect(find).rejects.toThrow('the time of one of its blocks');
   });
 });
@@ -199,8 +201,5 @@ test('behavior: a hot block is found at its slot only', () => {
   expect(findHot(snapshot, 21)).toBeUndefined();
   expect([15, 16, 17, 20, 21].map((at) => firstHotAtOrAfter(snapshot, at))).toEqual([
     0, 0, 1, 2, 3,
-  ]);
-  expect([10, 12, 13, 14, 15].map((at) => firstSegmentEndingAtOrAfter(snapshot, at))).toEqual([
-    0, 0, 1, 1, 2,
   ]);
 });

@@ -1,15 +1,20 @@
 /**
  * Lookups in a snapshot, as needed to start a stream and to answer with a conflict (409). The headers of sealed blocks
- * are in the segment files, so the caller passes a function that reads them. Hot blocks are in memory.
+ * are in the segment files, so the caller passes functions that read them. Hot blocks are in memory.
  */
 import { assert } from '@sluice/base/assert';
 import { elementAt } from '@sluice/base/element-at';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import { parseBlockHash, type Slot } from '../ledger/primitives.ts';
 import type { ChainSnapshot, HotBlock, SealedSegment } from './chain-snapshot.ts';
+import { findSegment, type ReadList, segmentsDownFrom, segmentsFrom } from './segment-lists.ts';
 
-/** Reads the headers of a segment's blocks, ascending. */
-export type ReadHeaders = (segment: SealedSegment) => Promise<readonly BlockHeader[]>;
+/** Reads what a snapshot only refers to. */
+export interface ChainFiles {
+  /** Returns the headers of a segment's blocks, ascending. */
+  readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
+  readonly readList: ReadList;
+}
 
 /** The maximum number of (number, hash) pairs in a conflict response. */
 const previousBlockCountMax = 100;
@@ -18,11 +23,11 @@ const previousBlockCountMax = 100;
 export async function findBlockAtOrAfter(
   snapshot: ChainSnapshot,
   slot: number,
-  readHeaders: ReadHeaders,
+  files: ChainFiles,
 ): Promise<BlockHeader | undefined> {
-  const segment = snapshot.segments[firstSegmentEndingAtOrAfter(snapshot, slot)];
+  const segment = await findSegment(snapshot, slot, files.readList);
   if (segment === undefined) return snapshot.hot[firstHotAtOrAfter(snapshot, slot)]?.header;
-  const headers = await readHeaders(segment);
+  const headers = await files.readHeaders(segment);
   return headers[firstIndex(headers.length, (i) => elementAt(headers, i).number >= slot)];
 }
 
@@ -33,16 +38,16 @@ export async function findBlockAtOrAfter(
 export async function findPreviousBlocks(
   snapshot: ChainSnapshot,
   slot: number,
-  readHeaders: ReadHeaders,
+  files: ChainFiles,
 ): Promise<BlockRef[]> {
   const previous: BlockRef[] = [];
   const hotEnd = firstHotAtOrAfter(snapshot, slot);
   for (let i = hotEnd - 1; i >= 0 && previous.length < previousBlockCountMax; i--) {
     previous.push(refOf(elementAt(snapshot.hot, i).header));
   }
-  let next = Math.min(firstSegmentEndingAtOrAfter(snapshot, slot), snapshot.segments.length - 1);
-  for (; next >= 0 && previous.length < previousBlockCountMax; next--) {
-    const headers = await readHeaders(elementAt(snapshot.segments, next));
+  for await (const segment of segmentsDownFrom(snapshot, slot - 1, files.readList)) {
+    if (previous.length >= previousBlockCountMax) break;
+    const headers = await files.readHeaders(segment);
     for (let i = headers.length - 1; i >= 0 && previous.length < previousBlockCountMax; i--) {
       const header = elementAt(headers, i);
       if (header.number < slot) previous.push(refOf(header));
@@ -62,12 +67,13 @@ export async function findPreviousBlocks(
 export async function findBlockAtTime(
   snapshot: ChainSnapshot,
   seconds: bigint,
-  readHeaders: ReadHeaders,
+  files: ChainFiles,
 ): Promise<BlockHeader | undefined> {
   const reached = (header: BlockHeader) => header.timestamp !== null && header.timestamp >= seconds;
-  for (const segment of snapshot.segments) {
-    if (segment.timestampMax === null || segment.timestampMax < seconds) continue;
-    const header = (await readHeaders(segment)).find(reached);
+  const mayReach = ({ timestampMax }: Pick<SealedSegment, 'timestampMax'>) =>
+    timestampMax !== null && timestampMax >= seconds;
+  for await (const segment of segmentsFrom(snapshot, 0, files.readList, mayReach)) {
+    const header = (await files.readHeaders(segment)).find(reached);
     assert(header !== undefined, "a segment's greatest time is the time of one of its blocks");
     return header;
   }
@@ -102,15 +108,6 @@ export function findHot(snapshot: ChainSnapshot, slot: number): HotBlock | undef
 export function firstHotAtOrAfter(snapshot: ChainSnapshot, slot: number): number {
   const { hot } = snapshot;
   return firstIndex(hot.length, (i) => elementAt(hot, i).header.number >= slot);
-}
-
-/**
- * Returns the index of the first segment whose last block is at or after a slot, or the number of segments if there is
- * none.
- */
-export function firstSegmentEndingAtOrAfter(snapshot: ChainSnapshot, slot: number): number {
-  const { segments } = snapshot;
-  return firstIndex(segments.length, (i) => elementAt(segments, i).last.number >= slot);
 }
 
 export function refOf(header: BlockHeader): BlockRef {

@@ -3,6 +3,8 @@
 import { existsSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
 import { datasetNamePattern } from '@sluice/protocol/dataset-name';
+import { segmentsFrom } from '../chain/segment-lists.ts';
+import { SegmentStore } from '../dataset/segment-store.ts';
 import { readStoredDataset } from '../dataset/stored/stored-dataset.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import type { CommandContext } from './context.ts';
@@ -47,5 +49,9 @@ async function segmentsOf(
     const blocks = length === 1 ? '1 block' : `${length} blocks`;
     err.write(`${name}: ${blocks} are still in the journal, in no segment, and are not included\n`);
   }
-  return snapshot.segments.map(({ id }) => `${folder}/segments/${id}`);
+  const paths: string[] = [];
+  const store = new SegmentStore(folder, nodeFs);
+  for await (const segment of segmentsFrom(snapshot, 0, (list) => store.readList(list)))
+    paths.push(store.path(segment));
+  return paths;
 }

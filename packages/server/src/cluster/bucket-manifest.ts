@@ -2,7 +2,7 @@
  * The manifests of a dataset in an object store.
  *
  *   <dataset>/manifests/000000000042.json.gz   the state of the chain at one moment; numbered, never changed
- *   <dataset>/lists/<slots>-<checksum>.json.gz descriptions of old segments, which many manifests name
+ *   <dataset>/lists/<id>                       lists of segments that manifests refer to
  *   <dataset>/segments/<id>                    the segments that manifests name
  *   <dataset>/blocks/<hash>                    blocks that are too large for a message of the feed
  *   <dataset>/leases/<reader>                  the age of the oldest state that a reader uses
@@ -10,18 +10,12 @@
  * A writer advances the manifest by creating the next number, which the store allows once. The gzip checksum detects
  * damage.
  */
-import { crc32, gunzipSync, gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { CodedError } from '@sluice/base/errors';
-import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { Manifest } from '../dataset/manifest.ts';
-import {
-  decodeCheckpoint,
-  decodeSegments,
-  encodeCheckpoint,
-  encodeSegments,
-} from '../dataset/state-codec.ts';
+import { decodeCheckpoint, encodeCheckpoint } from '../dataset/state-codec.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
-import { type NamedList, planLists } from './segment-lists.ts';
 
 export interface BucketManifest {
   readonly number: number;
@@ -48,14 +42,12 @@ export interface LatestManifest {
   readonly number: number;
 }
 
-/** The keys that a manifest refers to, and the last sealed slot of its state. */
-export interface NeededKeys {
-  readonly keys: readonly string[];
-  readonly sealedSlot: number;
-}
-
-/** The version of this encoding. It is incremented when older programs cannot read a new manifest. Version 1 had no lists. */
-const formatVersion = 2;
+/**
+ * The version of this encoding. It is incremented when older programs cannot read a new manifest. In version 1, the chain had all
+ * segments. In version 2, the manifest itself had lists of them.
+ */
+const formatVersion = 3;
+const olderVersions: readonly number[] = [1, 2];
 const numberDigits = 12;
 /** A writer that was replaced may have created the newest manifests from an older state, so this many are compared. */
 const comparedCount = 3;
@@ -64,8 +56,12 @@ const readCountMax = 16;
 
 interface StoredManifest extends Omit<BucketManifest, 'number'> {
   readonly formatVersion: number;
+}
+
+/** The members of a manifest of version 2 that refer to lists. */
+interface OlderManifest extends StoredManifest {
   readonly lists: readonly string[];
-  /** The number of segments at the start of the first list that retention has removed from the chain. */
+  /** The number of segments at the start of the first list that are not in the chain. */
   readonly skipped: number;
   /** The number of segments of `chain` that are below those of the lists. The others are above them. */
   readonly frontCount: number;
@@ -74,10 +70,6 @@ interface StoredManifest extends Omit<BucketManifest, 'number'> {
 export class ManifestLog {
   readonly #store: ObjectStore;
   readonly #dataset: string;
-  /** Lists that were read or written, by name. */
-  readonly #read = new Map<string, readonly SealedSegment[]>();
-  /** The lists of the newest manifest. */
-  #lists: readonly NamedList[] = [];
 
   constructor(store: ObjectStore, dataset: string) {
     this.#store = store;
@@ -89,15 +81,12 @@ export class ManifestLog {
     const numbers = await this.listNumbers();
     const number = numbers.at(-1);
     if (number === undefined) return undefined;
-    let best: { manifest: BucketManifest; lists: readonly NamedList[] } | undefined;
+    let best: BucketManifest | undefined;
     for (const candidate of numbers.slice(-comparedCount)) {
-      const stored = await this.#readStored(candidate);
-      const opened = await this.#expand(stored, candidate);
-      if (best === undefined || isNewer(opened.manifest.feed, best.manifest.feed)) best = opened;
+      const manifest = await this.read(candidate);
+      if (best === undefined || isNewer(manifest.feed, best.feed)) best = manifest;
     }
-    if (best === undefined) return undefined;
-    this.#lists = best.lists;
-    return { manifest: best.manifest, number };
+    return best === undefined ? undefined : { manifest: best, number };
   }
 
   async listNumbers(): Promise<number[]> {
@@ -106,19 +95,16 @@ export class ManifestLog {
   }
 
   async read(number: number): Promise<BucketManifest> {
-    return (await this.#expand(await this.#readStored(number), number)).manifest;
-  }
-
-  /** Returns the keys that a manifest refers to. */
-  async readNeeded(number: number): Promise<NeededKeys> {
-    const stored = await this.#readStored(number);
-    const { manifest } = await this.#expand(stored, number);
-    const { segments } = manifest.chain;
-    const keys = [
-      ...segments.map(({ id }) => `${this.#dataset}/segments/${id}`),
-      ...stored.lists.map((name) => this.#listKey(name)),
-    ];
-    return { keys, sealedSlot: segments.at(-1)?.last.number ?? -1 };
+    const bytes = await this.#store.get(this.keyOf(number));
+    const value = parseGzip(bytes, number) as StoredManifest;
+    const { formatVersion: version, writer, dataset, feed } = value;
+    if (version === formatVersion)
+      return { number, writer, dataset, feed, chain: decodeCheckpoint(value.chain) };
+    if (!olderVersions.includes(version)) {
+      const known = formatVersion;
+      throw new CodedError('dataset-version-unknown', { formatVersion: version, known });
+    }
+    return this.#readOlder(value as OlderManifest, number);
   }
 
   /**
@@ -127,22 +113,11 @@ export class ManifestLog {
    */
   async create(manifest: BucketManifest): Promise<void> {
     const { number, chain, ...rest } = manifest;
-    const plan = planLists(chain.segments, this.#lists);
-    const lists: NamedList[] = [];
-    for (const list of plan.lists) lists.push('ids' in list ? list : await this.#writeList(list));
-    const head = JSON.stringify({
-      formatVersion,
-      ...rest,
-      lists: lists.map(({ name }) => name),
-      skipped: plan.skipped,
-      frontCount: plan.front.length,
-    });
-    const checkpoint = encodeCheckpoint({ ...chain, segments: [...plan.front, ...plan.back] });
-    const bytes = gzipSync(`${head.slice(0, -1)},"chain":${checkpoint}}`);
+    const head = JSON.stringify({ formatVersion, ...rest });
+    const bytes = gzipSync(`${head.slice(0, -1)},"chain":${encodeCheckpoint(chain)}}`);
     if (!(await this.#store.create(this.keyOf(number), bytes))) {
       throw new CodedError('store-fenced', { manifest: number });
     }
-    this.#adopt(lists);
   }
 
   keyOf(number: number): string {
@@ -157,67 +132,28 @@ export class ManifestLog {
     return `${this.#dataset}/manifests/`;
   }
 
-  #listKey(name: string): string {
-    return `${this.#dataset}/lists/${name}.json.gz`;
-  }
-
-  #adopt(lists: readonly NamedList[]): void {
-    this.#lists = lists;
-    const names = new Set(lists.map(({ name }) => name));
-    for (const name of this.#read.keys()) if (!names.has(name)) this.#read.delete(name);
-  }
-
-  async #writeList(segments: readonly SealedSegment[]): Promise<NamedList> {
-    const bytes = gzipSync(encodeSegments(segments));
-    const [first, last] = [segments[0]?.first.number, segments.at(-1)?.last.number];
-    const name = `${first}-${last}-${crc32(bytes).toString(16).padStart(8, '0')}`;
-    await this.#store.put(this.#listKey(name), bytes);
-    this.#read.set(name, segments);
-    return { name, ids: segments.map(({ id }) => id) };
-  }
-
-  async #readList(name: string, number: number): Promise<readonly SealedSegment[]> {
-    const known = this.#read.get(name);
-    if (known !== undefined) return known;
-    const bytes = await this.#store.get(this.#listKey(name));
-    const segments = decodeSegments(parseGzip(bytes, number));
-    this.#read.set(name, segments);
-    return segments;
-  }
-
-  async #readStored(number: number): Promise<StoredManifest> {
-    const bytes = await this.#store.get(this.keyOf(number));
-    const value = parseGzip(bytes, number) as StoredManifest;
-    const { formatVersion: found } = value;
-    if (found !== formatVersion && found !== 1) {
-      throw new CodedError('dataset-version-unknown', {
-        formatVersion: found,
-        known: formatVersion,
-      });
+  /** Returns the state with all segments outside lists. Their lists become unused files, and the writer creates new ones. */
+  async #readOlder(stored: OlderManifest, number: number): Promise<BucketManifest> {
+    const { writer, dataset, lists = [], skipped = 0, frontCount = 0 } = stored;
+    const files = lists.map((name) => `lists/${name}.json.gz`);
+    const listed: unknown[] = [];
+    for (let i = 0; i < files.length; i += readCountMax) {
+      const some = files.slice(i, i + readCountMax);
+      const read = await Promise.all(
+        some.map((file) => this.#store.get(`${this.#dataset}/${file}`)),
+      );
+      listed.push(...read.flatMap((bytes) => parseGzip(bytes, number) as unknown[]));
     }
-    if (found === formatVersion) return value;
-    const feed = value.feed === null ? null : { ...value.feed, epoch: 0 };
-    return { ...value, feed, lists: [], skipped: 0, frontCount: 0 };
-  }
-
-  async #expand(
-    stored: StoredManifest,
-    number: number,
-  ): Promise<{ manifest: BucketManifest; lists: readonly NamedList[] }> {
-    const { writer, dataset, feed, frontCount } = stored;
-    const read: (readonly SealedSegment[])[] = [];
-    for (let i = 0; i < stored.lists.length; i += readCountMax) {
-      const names = stored.lists.slice(i, i + readCountMax);
-      read.push(...(await Promise.all(names.map((name) => this.#readList(name, number)))));
-    }
-    const inline = decodeSegments(stored.chain.segments);
-    const listed = read.flat().slice(stored.skipped);
-    const segments = [...inline.slice(0, frontCount), ...listed, ...inline.slice(frontCount)];
-    const chain = decodeCheckpoint({ ...stored.chain, segments });
-    const lists = stored.lists.map((name, i) => {
-      return { name, ids: (read[i] ?? []).map(({ id }) => id) };
-    });
-    return { manifest: { number, writer, dataset, feed, chain }, lists };
+    const inline: readonly unknown[] = stored.chain.segments;
+    const segments = [
+      ...inline.slice(0, frontCount),
+      ...listed.slice(skipped),
+      ...inline.slice(frontCount),
+    ];
+    const chain = decodeCheckpoint({ ...stored.chain, segments, unused: files });
+    // Messages of version 1 had no epoch.
+    const feed = stored.feed === null ? null : { ...stored.feed, epoch: stored.feed.epoch ?? 0 };
+    return { number, writer, dataset, feed, chain };
   }
 }
 

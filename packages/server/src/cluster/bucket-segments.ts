@@ -2,11 +2,11 @@
 import { crc32 } from 'node:zlib';
 import { CodedError } from '@sluice/base/errors';
 import { discard } from '@sluice/base/memory/discard';
-import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import type { SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
+import { type ListContent, listFile, segmentFile } from '../chain/segment-lists.ts';
 import type { RemoteSegment } from '../dataset/dataset-reader.ts';
-import type { BuiltSegment } from '../dataset/merge/built-segment.ts';
+import { parseList } from '../dataset/list-files.ts';
 import type { SegmentFiles } from '../dataset/segment-files.ts';
-import { describeBuilt } from '../dataset/segment-store.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { CachedObject } from '../object-store/cached-object.ts';
 import { openingRanges } from '../object-store/cached-range-file.ts';
@@ -20,13 +20,11 @@ export interface BucketSegmentsDependencies {
 }
 
 export class BucketSegments implements SegmentFiles {
-  readonly #folder: string;
+  readonly #dataset: string;
   readonly #dependencies: BucketSegmentsDependencies;
-  /** Segments that are being written, or whose commit is not durable yet. */
-  readonly #uncommitted = new Set<string>();
 
   constructor(dataset: string, dependencies: BucketSegmentsDependencies) {
-    this.#folder = `${dataset}/segments`;
+    this.#dataset = dataset;
     this.#dependencies = dependencies;
   }
 
@@ -65,18 +63,27 @@ export class BucketSegments implements SegmentFiles {
    * Uploads a segment. The store verifies its checksum, and the length is read back, before the caller commits a manifest that names
    * the segment.
    */
-  async write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
-    const segment = describeBuilt(built, headers);
-    this.#uncommitted.add(segment.id);
-    try {
-      await this.upload(segment, Buffer.concat(built.parts));
-      await this.#cached(segment).admit(built.parts);
-    } catch (error) {
-      this.settle(segment);
-      throw error;
-    }
-    for (const { buffer } of built.parts) discard(new Uint8Array(buffer));
-    return segment;
+  async write(segment: SealedSegment, parts: readonly Uint8Array[]): Promise<void> {
+    await this.upload(segment, Buffer.concat(parts));
+    await this.#cached(segment).admit(parts);
+    for (const { buffer } of parts) discard(new Uint8Array(buffer));
+  }
+
+  async readList(list: SegmentList): Promise<ListContent> {
+    const bytes = await this.#dependencies.store.get(this.listKeyOf(list));
+    return parseList(list, bytes);
+  }
+
+  writeList(list: SegmentList, bytes: Uint8Array): Promise<void> {
+    return this.#dependencies.store.put(this.listKeyOf(list), bytes);
+  }
+
+  /** Removes only the local copies. The collector of the bucket knows when no process needs an object any more. */
+  async remove(files: readonly string[]): Promise<readonly string[]> {
+    const names = new Set(files.map((file) => file.slice(file.indexOf('/') + 1)));
+    const { cache } = this.#dependencies;
+    for (const name of cache.names()) if (names.has(name)) cache.remove(name);
+    return [];
   }
 
   async upload(segment: SealedSegment, bytes: Uint8Array): Promise<void> {
@@ -85,17 +92,6 @@ export class BucketSegments implements SegmentFiles {
     const stored = await store.head(this.keyOf(segment));
     if (stored?.byteLength === bytes.length) return;
     throw new CodedError('store-upload-differs', { segment: segment.id });
-  }
-
-  /** Ends the protection of the local copy. The collector of the bucket does not remove new objects for hours. */
-  settle(segment: SealedSegment): void {
-    this.#uncommitted.delete(segment.id);
-  }
-
-  async collect(needed: ReadonlySet<string>): Promise<void> {
-    for (const name of this.#dependencies.cache.names()) {
-      if (!needed.has(name) && !this.#uncommitted.has(name)) this.#dependencies.cache.remove(name);
-    }
   }
 
   /** Removes the local copy of a segment, so that the next read fetches it again. */
@@ -110,8 +106,12 @@ export class BucketSegments implements SegmentFiles {
     await this.#cached(segment).admit([bytes]);
   }
 
-  keyOf({ id }: SealedSegment): string {
-    return `${this.#folder}/${id}`;
+  keyOf(segment: SealedSegment): string {
+    return `${this.#dataset}/${segmentFile(segment)}`;
+  }
+
+  listKeyOf(list: SegmentList): string {
+    return `${this.#dataset}/${listFile(list)}`;
   }
 
   #cached(segment: SealedSegment): CachedObject {

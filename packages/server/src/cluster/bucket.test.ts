@@ -205,8 +205,7 @@ test('behavior: only objects that no recent manifest and no lease needs are remo
   store.unixMs += 100;
   await dataset.trim({ kind: 'blocks', count: 8 });
   await keeper.advance();
-  await store.put(`${datasetName}/segments/unnamed`, new Uint8Array(1));
-  expect(await collect()).toEqual({ manifests: 0, objects: 0 });
+  expect(await collect()).toEqual({ files: [], manifests: 0, objects: 0 });
   // The grace period is over, but the reader has renewed its lease on the older state.
   store.unixMs += 2 * hour;
   const lease = JSON.stringify({ ageMs: 2 * hour + 1_000 });
@@ -215,9 +214,13 @@ test('behavior: only objects that no recent manifest and no lease needs are remo
   expect(await store.head(key)).toBeDefined();
   // The reader has stopped, and its lease expires.
   store.unixMs += hour;
-  expect(await collect()).toMatchObject({ manifests: 1 });
+  const { files, manifests } = await collect();
+  expect(manifests).toBe(1);
+  expect(files).toEqual(dataset.snapshot().unused);
+  expect(files).toContain(`segments/${first.id}`);
   expect(await store.head(key)).toBeUndefined();
-  expect(await store.head(`${datasetName}/segments/unnamed`)).toBeUndefined();
+  await dataset.commit([{ kind: 'forget', files }]);
+  expect(dataset.snapshot().unused).toEqual([]);
   expect(await bucket.log.listNumbers()).toEqual([2]);
   for (const segment of dataset.snapshot().segments) {
     expect(await store.head(bucket.segments.keyOf(segment))).toBeDefined();
@@ -235,7 +238,7 @@ test('limit: without leases, nothing is removed that a manifest of the last hour
   await dataset.trim({ kind: 'blocks', count: 8 });
   await keeper.advance();
   store.unixMs += hour / 2;
-  expect(await collect()).toEqual({ manifests: 0, objects: 0 });
+  expect(await collect()).toEqual({ files: [], manifests: 0, objects: 0 });
   expect(await store.head(bucket.segments.keyOf(first))).toBeDefined();
   store.unixMs += hour;
   await collect();
@@ -279,7 +282,7 @@ test('behavior: nothing is removed long after the listing, because a new manifes
   store.before = (operation) => {
     if (operation === 'list') nowMs += limits.collectMsMax;
   };
-  expect(await collect(clock)).toEqual({ manifests: 0, objects: 0 });
+  expect(await collect(clock)).toEqual({ files: [], manifests: 0, objects: 0 });
   expect(segmentKeys()).toEqual(before);
   store.before = () => undefined;
   const { objects } = await collect();
@@ -289,7 +292,7 @@ test('behavior: nothing is removed long after the listing, because a new manifes
 test('behavior: a lease that cannot be parsed protects everything', async () => {
   await growAndTrim();
   await store.put(`${datasetName}/leases/reader`, new TextEncoder().encode('{"ageMs'));
-  expect(await collect()).toEqual({ manifests: 0, objects: 0 });
+  expect(await collect()).toEqual({ files: [], manifests: 0, objects: 0 });
   await store.remove(`${datasetName}/leases/reader`);
   expect((await collect()).objects).toBeGreaterThan(0);
 });
@@ -297,7 +300,7 @@ test('behavior: a lease that cannot be parsed protects everything', async () => 
 test('behavior: nothing is removed from a bucket without a manifest, because a dataset is being pushed to it', async () => {
   await store.put(`${datasetName}/segments/first`, new Uint8Array(1));
   store.unixMs += 10 * hour;
-  expect(await collect()).toEqual({ manifests: 0, objects: 0 });
+  expect(await collect()).toEqual({ files: [], manifests: 0, objects: 0 });
 });
 
 test('error: store-upload-differs: no manifest refers to a segment whose stored length is wrong', async () => {

@@ -2,13 +2,13 @@
  * Removes unused objects from a bucket.
  *
  * A manifest is needed if it was the newest one at any time since T, where T is the earlier of "an hour ago" and the
- * oldest state that a reader with a valid lease uses. An object is needed if a needed manifest names it. Objects younger
- * than the grace period stay, because an upload comes before the manifest that names it. All times are those of the
- * store.
+ * oldest state that a reader with a valid lease uses. The chain of each manifest names the files that it does not need,
+ * including those that were about to be written. A file is removed if no needed manifest needs it. All times are those
+ * of the store.
  *
  * Another collector may run at the same time, because a writer that was replaced notices that late. So everything is
- * decided by one listing of the manifests, and nothing is removed long after it: an object that no manifest named then
- * could be uploaded and named again.
+ * decided by one listing of the manifests, and nothing is removed long after it: an object that was unused then could
+ * be uploaded and used again.
  */
 import type { Clock } from '@sluice/base/clock';
 import type { ObjectInfo, ObjectStore } from '../object-store/object-store.ts';
@@ -31,6 +31,8 @@ export const COLLECT_LIMITS: CollectLimits = {
 };
 
 export interface CollectSummary {
+  /** The unused files of the chain that were removed. The caller commits that they can be forgotten. */
+  readonly files: readonly string[];
   readonly manifests: number;
   readonly objects: number;
 }
@@ -57,35 +59,34 @@ export async function collectBucket(
   );
   const manifests = await store.list(`${dataset}/manifests/`);
   // Without a manifest, the objects belong to a dataset that is being pushed for the first time.
-  if (manifests.length === 0) return { manifests: 0, objects: 0 };
+  if (manifests.length === 0) return { files: [], manifests: 0, objects: 0 };
   const firstNeeded = findFirstNeeded(manifests, sinceMs, limits.manifestCountMin);
-  const needed = new Set<string>();
   // In every needed state, the blocks of the feed up to this slot are in segments.
   let sealedSlot = Number.POSITIVE_INFINITY;
+  let unused: readonly string[] | undefined;
   for (const { key } of manifests.slice(firstNeeded)) {
-    const manifest = await log.readNeeded(log.numberOf(key));
-    sealedSlot = Math.min(sealedSlot, manifest.sealedSlot);
-    for (const name of manifest.keys) needed.add(name);
+    const { chain } = await log.read(log.numberOf(key));
+    sealedSlot = Math.min(sealedSlot, chain.segments.at(-1)?.last.number ?? -1);
+    const now = new Set(chain.unused);
+    unused = unused?.filter((file) => now.has(file)) ?? chain.unused;
   }
-  const isUnused = ({ key, modifiedUnixMs }: ObjectInfo) =>
-    modifiedUnixMs < sinceMs && !needed.has(key);
-  const unused = [
-    ...(await store.list(`${dataset}/segments/`)).filter(isUnused),
-    ...(await store.list(`${dataset}/lists/`)).filter(isUnused),
-    ...(await store.list(`${dataset}/blocks/`)).filter(
-      (key) => isUnused(key) && slotOf(key) <= sealedSlot,
-    ),
-  ];
-  const removeUntilLate = async (objects: readonly ObjectInfo[]) => {
-    for (const [i, { key }] of objects.entries()) {
+  const blocks = (await store.list(`${dataset}/blocks/`)).filter(
+    (object) => object.modifiedUnixMs < sinceMs && slotOf(object) <= sealedSlot,
+  );
+  const removeUntilLate = async (keys: readonly string[]) => {
+    for (const [i, key] of keys.entries()) {
       if (clock.nowMs() >= deadlineMs) return i;
       await store.remove(key);
     }
-    return objects.length;
+    return keys.length;
   };
+  const keyOf = ({ key }: ObjectInfo) => key;
+  const files = unused ?? [];
+  const removedCount = await removeUntilLate(files.map((file) => `${dataset}/${file}`));
   return {
-    manifests: await removeUntilLate(manifests.slice(0, firstNeeded)),
-    objects: await removeUntilLate(unused),
+    files: files.slice(0, removedCount),
+    manifests: await removeUntilLate(manifests.slice(0, firstNeeded).map(keyOf)),
+    objects: removedCount + (await removeUntilLate(blocks.map(keyOf))),
   };
 }
 

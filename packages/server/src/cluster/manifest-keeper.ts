@@ -78,8 +78,12 @@ export class ManifestKeeper {
   }
 }
 
-function isSame(written: ChainSnapshot, { segments, start }: ChainSnapshot): boolean {
-  return written.segments === segments && written.start === start;
+function isSame(written: ChainSnapshot, snapshot: ChainSnapshot): boolean {
+  const isSealedSame =
+    written.segments === snapshot.segments &&
+    written.lists === snapshot.lists &&
+    written.front === snapshot.front;
+  return isSealedSame && written.start === snapshot.start;
 }
 
 /** Replaces the payload of each hot block by its index, which is also its index in the list of messages. */

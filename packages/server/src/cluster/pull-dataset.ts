@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import { allLists, type ReadList, segmentsFrom, totalSealed } from '../chain/segment-lists.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { restoreDataset } from '../dataset/stored/restore-dataset.ts';
 import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../storage/fs.ts';
@@ -26,7 +27,13 @@ export async function pullDataset(
   const partial = `${folder}${partialSuffix}`;
   await fs.makeFolder(`${partial}/segments`);
   const chain = sealedPart(latest.chain);
-  for (const segment of chain.segments) {
+  const readList: ReadList = (list) => bucket.segments.readList(list);
+  for await (const list of allLists(chain.lists, readList)) {
+    const bytes = await bucket.store.get(bucket.segments.listKeyOf(list));
+    await fs.makeFolder(`${partial}/lists`);
+    await writeFileAtomically(fs, `${partial}/lists`, list.id, [bytes]);
+  }
+  for await (const segment of segmentsFrom(chain, 0, readList)) {
     if (signal.aborted) throw new CodedError('cli-interrupted');
     if (!(await hasSegment(`${partial}/segments`, segment, fs))) {
       const bytes = await bucket.segments.read(segment);
@@ -39,7 +46,7 @@ export async function pullDataset(
   await restoreDataset(partial, { manifest: latest.dataset, chain }, { fs });
   await fs.rename(partial, folder);
   await fs.syncFolder(folder.slice(0, Math.max(folder.lastIndexOf('/'), 1)));
-  return { segments: chain.segments.length };
+  return { segments: totalSealed(chain).segmentCount };
 }
 
 async function hasSegment(folder: string, segment: SealedSegment, fs: Fs): Promise<boolean> {

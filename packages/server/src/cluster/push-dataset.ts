@@ -2,9 +2,16 @@ import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
 import { mapOrdered } from '@sluice/base/map-ordered';
 import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
+import {
+  allLists,
+  listFile,
+  type ReadList,
+  segmentsFrom,
+  totalSealed,
+} from '../chain/segment-lists.ts';
 import type { BuiltSegment } from '../dataset/merge/built-segment.ts';
 import type { SegmentSequence } from '../dataset/merge/merge-thread.ts';
-import { describeBuilt } from '../dataset/segment-store.ts';
+import { describeBuilt, SegmentStore } from '../dataset/segment-store.ts';
 import { readStoredDataset, type StoredDataset } from '../dataset/stored/stored-dataset.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import type { Bucket } from './bucket.ts';
@@ -47,10 +54,12 @@ export async function pushDataset(
   }
   const stored = await readStoredDataset(folder, fs);
   const { snapshot } = stored;
+  const files = new SegmentStore(folder, fs);
+  const readList: ReadList = (list) => files.readList(list);
   const objects = await bucket.store.list(`${bucket.dataset}/segments/`);
   const sizes = new Map(objects.map(({ key, byteLength }) => [key, byteLength]));
   const pushed = mapOrdered(
-    snapshot.segments,
+    segmentsFrom(snapshot, 0, readList),
     () => uploadCountMax,
     async (segment) => {
       if (signal.aborted) throw new CodedError('cli-interrupted');
@@ -63,6 +72,10 @@ export async function pushDataset(
   );
   for await (const { blockCount, byteLength } of pushed)
     dependencies.onPart(blockCount, byteLength);
+  for await (const list of allLists(snapshot.lists, readList)) {
+    const bytes = await readWholeFile(fs, `${folder}/${listFile(list)}`);
+    await bucket.segments.writeList(list, bytes);
+  }
   const last = await pushHot(stored, bucket, dependencies);
   const chain = last === undefined ? snapshot : withSegment(snapshot, last);
   const writer = owner?.writer ?? dependencies.newWriter();
@@ -70,8 +83,8 @@ export async function pushDataset(
   const { manifest: dataset } = stored;
   await writeFolderOwner(folder, { kind: 'folder', writer }, fs);
   await bucket.log.create({ number, writer, dataset, chain: sealedPart(chain), feed: null });
-  const { length } = chain.segments;
-  return { segments: length, manifest: number, leftBlocks: chain.hot.length };
+  const { segmentCount } = totalSealed(chain);
+  return { segments: segmentCount, manifest: number, leftBlocks: chain.hot.length };
 }
 
 /** Uploads the finalized blocks of the journal as one segment. */

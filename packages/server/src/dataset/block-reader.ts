@@ -1,7 +1,8 @@
 import { assert } from '@sluice/base/assert';
 import { discard } from '@sluice/base/memory/discard';
 import { LRUCache } from 'lru-cache';
-import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { HotBlock, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
+import type { ListContent } from '../chain/segment-lists.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import { decodeBlocks } from '../segment/read/decode-blocks.ts';
 import { openSegment } from '../segment/read/open-segment.ts';
@@ -21,13 +22,17 @@ export interface BlockReaderDependencies {
   readonly readPayload: (id: number) => Promise<Uint8Array>;
 }
 
-/** Reads hot blocks and the headers of segments through LRU caches that are limited by size. */
+/** The number of cached lists of segments. Each takes up to about 40 kilobytes. */
+export const listCacheCountMax = 256;
+
+/** Reads hot blocks, the headers of segments and the lists of segments through LRU caches that are limited by size. */
 export class BlockReader {
   readonly #dependencies: BlockReaderDependencies;
   readonly #payloadBytesMax: number;
   readonly #payloads: LRUCache<number, Uint8Array>;
   readonly #blocks: LRUCache<number, { readonly block: Block; readonly bytes: number }>;
   readonly #headers: LRUCache<string, readonly BlockHeader[]>;
+  readonly #lists = new LRUCache<string, ListContent>({ max: listCacheCountMax });
 
   constructor(limits: DatasetLimits, dependencies: BlockReaderDependencies) {
     this.#dependencies = dependencies;
@@ -84,5 +89,13 @@ export class BlockReader {
     const headers = await this.#dependencies.segments.readHeaders(segment);
     this.#headers.set(segment.id, headers);
     return headers;
+  }
+
+  async readList(list: SegmentList): Promise<ListContent> {
+    const cached = this.#lists.get(list.id);
+    if (cached !== undefined) return cached;
+    const content = await this.#dependencies.segments.readList(list);
+    this.#lists.set(list.id, content);
+    return content;
   }
 }

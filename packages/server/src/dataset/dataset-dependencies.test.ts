@@ -88,7 +88,7 @@ test('behavior: forks and the blocks that they replaced are counted', async () =
   expect(dataset.status().counters).toEqual(counters);
   // Blocks that move into a segment are not replaced.
   expect(await dataset.seal()).toBe(true);
-  expect(dataset.status().counters).toEqual({ ...counters, commits: 4 });
+  expect(dataset.status().counters).toEqual({ ...counters, commits: 5 });
   const again = makeRun('c', [12], tip).map((block) => ({
     header: block.header,
     bytes: bytesOf(block),
@@ -97,7 +97,7 @@ test('behavior: forks and the blocks that they replaced are counted', async () =
     { kind: 'replace', ancestor: ref('a11'), blocks: again },
     { kind: 'finalize', block: ref('c12') },
   ]);
-  expect(dataset.status().counters).toMatchObject({ commits: 5, forks: 2, replacedBlocks: 3 });
+  expect(dataset.status().counters).toMatchObject({ commits: 6, forks: 2, replacedBlocks: 3 });
 });
 
 test('behavior: a damaged segment raises an alarm that names no folder, and is reported', async () => {
@@ -185,7 +185,9 @@ test('error: a dataset without its manifest is not reopened, and the alarm says 
 
 test('error: a dataset whose unused files cannot be removed is not opened, and leaves no file open', async () => {
   await (await open()).close();
-  fs.writeRaw(`${folder}/segments/unused.segment`, new Uint8Array(1));
+  const dataset = await open();
+  await dataset.commit([{ kind: 'announce', files: ['segments/unused.segment'] }]);
+  await dataset.close();
   fs.fault = ({ name }) => (name === 'remove' ? 'EIO' : undefined);
   await expect(open()).rejects.toMatchObject({ code: 'storage-failed' });
   expect(fs.openFileCount).toBe(0);
@@ -193,11 +195,12 @@ test('error: a dataset whose unused files cannot be removed is not opened, and l
 
 test('behavior: segments can be elsewhere, and unused ones are removed there', async () => {
   const calls: unknown[] = [];
-  const sealed = sealRun(run.slice(0, 2));
   const segments = {
-    collect: async (needed: ReadonlySet<string>) => void calls.push(['collect', ...needed]),
-    write: async () => sealed,
-    settle: (segment: SealedSegment) => calls.push(['settle', segment.id]),
+    remove: async (files: readonly string[]) => {
+      calls.push(['remove', ...files]);
+      return [];
+    },
+    write: async ({ id }: SealedSegment) => void calls.push(['write', id]),
     read: async () => Uint8Array.of(7),
     path: ({ id }: SealedSegment) => `cache/${id}`,
     remote: ({ id }: SealedSegment) => ({ location: id }),
@@ -206,21 +209,27 @@ test('behavior: segments can be elsewhere, and unused ones are removed there', a
   await dataset.commit([create, extend(), { kind: 'finalize', block: ref('a13') }]);
   const lease = dataset.acquire();
   expect(await dataset.seal()).toBe(true);
-  await dataset.collect();
-  expect(calls).toEqual([['collect'], ['settle', sealed.id], ['collect', sealed.id]]);
   const [segment] = dataset.snapshot().segments as [SealedSegment];
-  expect(await dataset.readSegment(segment)).toEqual(Uint8Array.of(7));
-  expect(dataset.segmentPath(segment)).toBe(`cache/${sealed.id}`);
-  expect(dataset.remoteSegment(segment)).toEqual({ location: sealed.id });
+  const { id } = segment;
+  await dataset.commit([{ kind: 'trim', keepFrom: slot(12) }]);
+  // A reader still needs the segment.
+  expect(await dataset.collect()).toBe(false);
   lease.release();
+  expect(await dataset.collect()).toBe(true);
+  expect(calls).toEqual([['remove'], ['write', id], ['remove'], ['remove', `segments/${id}`]]);
+  expect(await dataset.readSegment(segment)).toEqual(Uint8Array.of(7));
+  expect(dataset.segmentPath(segment)).toBe(`cache/${id}`);
+  expect(dataset.remoteSegment(segment)).toEqual({ location: id });
 });
 
-test('behavior: a segment whose commit failed is no longer protected', async () => {
-  const calls: string[] = [];
+test('behavior: a segment that is being written is not removed, and one whose commit failed is', async () => {
+  const removed: string[] = [];
   const segments = {
-    collect: async () => undefined,
-    write: async () => sealRun(run.slice(1, 2)),
-    settle: () => calls.push('settle'),
+    remove: async (files: readonly string[]) => {
+      removed.push(...files);
+      return files;
+    },
+    write: async () => void (await dataset.collect()),
   } as unknown as SegmentFiles;
   const dataset = await open({ segments });
   await dataset.commit([create]);
@@ -228,7 +237,10 @@ test('behavior: a segment whose commit failed is no longer protected', async () 
   await expect(dataset.appendSealed(built, [(run[1] as HotBlock).header])).rejects.toMatchObject({
     code: 'chain-not-linked',
   });
-  expect(calls).toEqual(['settle']);
+  expect(removed).toEqual([]);
+  await dataset.collect();
+  expect(removed).toEqual([expect.stringMatching(/^segments\/.*\.segment$/)]);
+  expect(dataset.snapshot().unused).toEqual([]);
 });
 
 test('behavior: sealing and loading history stop while there is too little space, before they merge', async () => {

@@ -2,7 +2,13 @@ import { CodedError } from '@sluice/base/errors';
 import { beforeEach, expect, test } from 'vitest';
 import { makeRun } from '../chain/testing/chain-fixtures.ts';
 import type { SimFs } from '../storage/testing/sim-fs.ts';
-import { checkJournalExists, hasBlocks, listIfExists } from './dataset-files.ts';
+import {
+  checkJournalExists,
+  hasBlocks,
+  listIfExists,
+  removeUnlistedSegments,
+} from './dataset-files.ts';
+import { buildList } from './list-files.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
 import { describeBuilt, describeSegment, SegmentStore } from './segment-store.ts';
 import { makeEmptyDisk, touch } from './testing/empty-disk.ts';
@@ -82,40 +88,44 @@ test('behavior: a merge that lost, added or moved a block is a bug', () => {
   expect(() => describeSegment(built, [])).toThrow('at least one block');
 });
 
-test('behavior: only unused segments and unfinished files are removed, and none before its commit', async () => {
-  const store = new SegmentStore('data/segments', fs);
-  await store.collect(new Set());
-  const segment = await store.write({ ...built, parts: [Uint8Array.of(1, 2)] }, headers);
-  await touch(fs, 'data/segments/old.segment');
-  await touch(fs, 'data/segments/kept.segment');
+test('default: a segment and a list are files of the folder, and removed files are gone, also unfinished ones', async () => {
+  const store = new SegmentStore('data', fs);
+  const segment = describeBuilt(built, headers);
+  await store.write(segment, [Uint8Array.of(1, 2)]);
+  expect([store.path(segment), store.remote()]).toEqual([`data/segments/${segment.id}`, undefined]);
+  const content = { kind: 'segments', segments: [segment] } as const;
+  const { list, bytes } = buildList({ ...content, depth: 0 });
+  await store.writeList(list, bytes);
+  expect(await store.readList(list)).toEqual(content);
   await touch(fs, 'data/segments/other.segment.tmp');
   await touch(fs, 'data/segments/notes.txt');
-  await store.collect(new Set(['kept.segment']));
-  const left = await fs.list('data/segments');
-  expect(left).toContain(segment.id);
-  expect(left).toContain('kept.segment');
-  expect(left).toContain('notes.txt');
-  expect(left).not.toContain('old.segment');
-  store.settle(segment);
-  await store.collect(new Set(['kept.segment']));
-  expect(await fs.list('data/segments')).not.toContain(segment.id);
-  expect([store.path(segment), store.remote()]).toEqual([`data/segments/${segment.id}`, undefined]);
+  const removed = [`segments/${segment.id}`, `lists/${list.id}`, 'segments/other.segment'];
+  expect(await store.remove(removed)).toEqual(removed);
+  expect(await fs.list('data/segments')).toEqual(['notes.txt']);
+  expect(await fs.list('data/lists')).toEqual([]);
 });
 
-test('behavior: the unfinished file of a segment that is being written stays', async () => {
-  const store = new SegmentStore('data/segments', fs);
-  const rename = fs.rename.bind(fs);
-  fs.rename = async (from, to) => {
-    await store.collect(new Set());
-    await rename(from, to);
-  };
-  const segment = await store.write({ ...built, parts: [Uint8Array.of(1, 2)] }, headers);
-  expect(await fs.list('data/segments')).toEqual([segment.id]);
+test('error: segment-list-damaged: a changed list is detected', async () => {
+  const store = new SegmentStore('data', fs);
+  const segments = [describeBuilt(built, headers)];
+  const { list, bytes } = buildList({ kind: 'segments', depth: 0, segments });
+  bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 1;
+  await store.writeList(list, bytes);
+  await expect(store.readList(list)).rejects.toMatchObject({ code: 'segment-list-damaged' });
+});
+
+test('behavior: of a dataset of an older format, segments that its journal does not describe are removed', async () => {
+  const segment = describeBuilt(built, headers);
+  for (const name of ['old.segment', segment.id, 'other.segment.tmp', 'notes.txt'])
+    await touch(fs, `data/segments/${name}`);
+  await removeUnlistedSegments('data', [segment], fs);
+  expect(await fs.list('data/segments')).toEqual([segment.id, 'notes.txt']);
 });
 
 test('behavior: the file of a segment is opened to read its headers, and closed even after a failure', async () => {
-  const store = new SegmentStore('data/segments', fs);
-  const segment = await store.write({ ...built, parts: [Uint8Array.of(1, 2)] }, headers);
+  const store = new SegmentStore('data', fs);
+  const segment = describeBuilt(built, headers);
+  await store.write(segment, [Uint8Array.of(1, 2)]);
   const modes: string[] = [];
   const openFile = fs.openFile.bind(fs);
   fs.openFile = (path, mode) => {
@@ -127,8 +137,8 @@ test('behavior: the file of a segment is opened to read its headers, and closed 
 });
 
 test('behavior: the memory of a stored segment is freed', async () => {
-  const store = new SegmentStore('data/segments', fs);
+  const store = new SegmentStore('data', fs);
   const part = new Uint8Array(1 << 14);
-  await store.write({ ...built, parts: [part] }, headers);
+  await store.write(describeBuilt(built, headers), [part]);
   expect(part.byteLength).toBe(0);
 });

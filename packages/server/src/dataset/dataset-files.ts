@@ -1,6 +1,7 @@
 /** Lists the files of a dataset's folder other than its manifest. */
 import { CodedError, isCodedError } from '@sluice/base/errors';
-import type { Fs } from '../storage/fs.ts';
+import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import { type Fs, removeIfExists, temporarySuffix } from '../storage/fs.ts';
 import { journalNamePattern } from '../storage/journal.ts';
 
 export const segmentSuffix = '.segment';
@@ -16,10 +17,9 @@ export async function hasBlocks(folder: string, fs: Fs): Promise<boolean> {
  * its journal before its first segment, so segments alone mean that the journal was lost.
  */
 export async function checkJournalExists(folder: string, fs: Fs): Promise<void> {
+  if (await hasJournal(folder, fs)) return;
   const { length } = await listSegments(folder, fs);
-  if (length > 0 && !(await hasJournal(folder, fs))) {
-    throw new CodedError('journal-missing', { segments: length });
-  }
+  if (length > 0) throw new CodedError('journal-missing', { segments: length });
 }
 
 async function hasJournal(folder: string, fs: Fs): Promise<boolean> {
@@ -30,6 +30,22 @@ async function hasJournal(folder: string, fs: Fs): Promise<boolean> {
 async function listSegments(folder: string, fs: Fs): Promise<string[]> {
   const names = await listIfExists(`${folder}/segments`, fs);
   return names.filter((name) => name.endsWith(segmentSuffix));
+}
+
+/**
+ * Removes the segments that a dataset of an older format does not describe: trims, and crashes between a file and its commit, have left them.
+ * Other files stay.
+ */
+export async function removeUnlistedSegments(
+  folder: string,
+  segments: readonly SealedSegment[],
+  fs: Fs,
+): Promise<void> {
+  const listed = new Set(segments.map(({ id }) => id));
+  for (const name of await listIfExists(`${folder}/segments`, fs)) {
+    const isOurs = name.endsWith(temporarySuffix) || name.endsWith(segmentSuffix);
+    if (isOurs && !listed.has(name)) await removeIfExists(fs, `${folder}/segments/${name}`);
+  }
 }
 
 /** Returns the names in a folder, or an empty list if it does not exist. */

@@ -1,22 +1,30 @@
 import { CodedError } from '@sluice/base/errors';
 import type { Fs } from '../storage/fs.ts';
 import type { DatasetDescription, OptionalKind } from './dataset-reader.ts';
-import { type Manifest, readManifest, writeManifest } from './manifest.ts';
+import {
+  dataFormatVersion,
+  type Manifest,
+  readVersioned,
+  type VersionedManifest,
+  writeManifest,
+} from './manifest.ts';
 
 /** The manifest of an open dataset. Changes are durable when their promise resolves. */
 export class DatasetManifest {
   readonly #folder: string;
   readonly #fs: Fs;
   #content: Manifest;
+  #formatVersion: number;
 
-  private constructor(folder: string, fs: Fs, content: Manifest) {
+  private constructor(folder: string, fs: Fs, { manifest, formatVersion }: VersionedManifest) {
     this.#folder = folder;
     this.#fs = fs;
-    this.#content = content;
+    this.#content = manifest;
+    this.#formatVersion = formatVersion;
   }
 
   static async open(folder: string, fs: Fs): Promise<DatasetManifest> {
-    return new DatasetManifest(folder, fs, await readManifest(fs, folder));
+    return new DatasetManifest(folder, fs, await readVersioned(fs, folder));
   }
 
   describe(realTime: boolean): DatasetDescription {
@@ -24,6 +32,16 @@ export class DatasetManifest {
     const allowMissing: OptionalKind[] = [...this.#content.allowMissing];
     if (metaOptional) allowMissing.push('meta');
     return { name, aliases, realTime, votes, allowMissing, genesisHash, from };
+  }
+
+  /** Whether the files have an older format, which the program can read. */
+  get isOlder(): boolean {
+    return this.#formatVersion !== dataFormatVersion;
+  }
+
+  /** Changes the version to the current one. Older programs refuse the dataset from then on. */
+  upgrade(): Promise<void> {
+    return this.#write({});
   }
 
   async adoptGenesis(genesisHash: string): Promise<void> {
@@ -41,5 +59,6 @@ export class DatasetManifest {
     const content = { ...this.#content, ...changes };
     await writeManifest(this.#fs, this.#folder, content);
     this.#content = content;
+    this.#formatVersion = dataFormatVersion;
   }
 }

@@ -3,6 +3,7 @@
  * for the writer.
  */
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { ReadList } from '../chain/segment-lists.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { CachedLocation } from '../object-store/cached-range-file.ts';
 import type { Urgency } from '../object-store/gate.ts';
@@ -39,6 +40,8 @@ export interface DatasetReader {
   remoteSegment?(segment: SealedSegment): RemoteSegment | undefined;
   /** Returns the headers of a sealed segment's blocks, ascending. Recent ones are cached. */
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
+  /** Returns the content of a list of segments. Recent ones are cached. */
+  readonly readList: ReadList;
 
   /**
    * Resolves to true when this state contains everything that any reader of the dataset has shown before the call, and to

@@ -11,6 +11,9 @@ export interface DatasetWriterDependencies extends Omit<FreeSpaceDependencies, '
   readonly checkGrowth?: (() => void) | undefined;
 }
 
+/** These changes free far more space than their commits need, so they are allowed on a full disk. */
+const freeing: ReadonlySet<NewChange['kind']> = new Set(['trim', 'unlist', 'forget']);
+
 /** The write path of a dataset: checks the free disk space, commits, counts, and raises an alarm after a failure. */
 export class DatasetWriter {
   readonly space: FreeSpace;
@@ -42,8 +45,7 @@ export class DatasetWriter {
   }
 
   async commit(changes: readonly NewChange[]): Promise<ChainSnapshot> {
-    // A trim frees far more space than its commit needs, so it is allowed on a full disk.
-    if (changes.some(({ kind }) => kind !== 'trim')) await this.space.check();
+    if (changes.some(({ kind }) => !freeing.has(kind))) await this.space.check();
     if (changes.some((change) => 'blocks' in change)) this.#checkGrowth();
     const before = this.#chain.pending;
     const durable = this.#chain.commit(changes);

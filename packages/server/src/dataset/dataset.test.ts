@@ -462,7 +462,7 @@ describe('operation', () => {
   test('error: I-75 an unknown format or a damaged manifest is rejected and no file is changed', async () => {
     const text = encodeManifest(manifest);
     const cases: [string, string][] = [
-      [text.replace('"formatVersion": 2', '"formatVersion": 3'), 'dataset-version-unknown'],
+      [text.replace('"formatVersion": 3', '"formatVersion": 4'), 'dataset-version-unknown'],
       [text.replace('"drop"', '"keep"'), 'dataset-manifest-damaged'],
       [text.slice(0, 40), 'dataset-manifest-damaged'],
       ['', 'dataset-manifest-damaged'],

@@ -4,12 +4,14 @@
  *   DIR/<dataset>/manifest.json   its name and the options it was created with   (DatasetManifest)
  *   DIR/<dataset>/journal/        hot blocks and every change of the chain       (ChainWriter)
  *   DIR/<dataset>/segments/       sealed blocks                                  (SegmentStore)
+ *   DIR/<dataset>/lists/          descriptions of older segments                 (SegmentStore)
  *
  * This class only connects the parts: DatasetWriter commits, SegmentSealer turns hot blocks into segments, BlockReader
  * caches what readers need, SnapshotLeases protects it from removal, and ChangeWaiters wakes the readers.
  */
 import type { Clock } from '@sluice/base/clock';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { ReadList } from '../chain/segment-lists.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Fs } from '../storage/fs.ts';
@@ -17,7 +19,7 @@ import { AlarmBoard } from './alarm-board.ts';
 import { BlockReader } from './block-reader.ts';
 import { ChainWriter, hotPayloads, type NewChange, type PublishCommits } from './chain-writer.ts';
 import { ChangeWaiters } from './change-waiters.ts';
-import { checkJournalExists } from './dataset-files.ts';
+import { checkJournalExists, removeUnlistedSegments } from './dataset-files.ts';
 import { type DatasetLimits, datasetLimits } from './dataset-limits.ts';
 import { DatasetManifest } from './dataset-manifest.ts';
 import type {
@@ -112,12 +114,21 @@ export class Dataset implements DatasetReader {
     const parts = await openParts(options, dependencies, alarms);
     const dataset = new Dataset(options, dependencies, alarms, parts);
     try {
+      await dataset.#upgrade(dependencies.fs);
       await dataset.collect();
     } catch (error) {
       await dataset.close();
       throw error;
     }
     return dataset;
+  }
+
+  /** Before the first commit of this version. The first maintenance moves older segments into lists. */
+  async #upgrade(fs: Fs): Promise<void> {
+    const { manifest } = this.#parts;
+    if (!manifest.isOlder) return;
+    await removeUnlistedSegments(this.#options.folder, this.snapshot().segments, fs);
+    await manifest.upgrade();
   }
 
   get description(): DatasetDescription {
@@ -166,6 +177,8 @@ export class Dataset implements DatasetReader {
     return this.#parts.blocks.readHeaders(segment);
   }
 
+  readonly readList: ReadList = (list) => this.#parts.blocks.readList(list);
+
   /**
    * Makes changes durable and visible as one commit. Throws, and changes nothing, if a rule of the chain forbids them, the
    * free disk space is below the minimum (except for a trim, which frees space), or an earlier write failed.
@@ -208,12 +221,23 @@ export class Dataset implements DatasetReader {
     return this.#parts.sealer.prependBuilt(built, headers);
   }
 
-  /** Removes the blocks that the retention policy does not keep. Returns whether it removed any. */
+  /**
+   * Removes some of the blocks that the retention policy does not keep. Returns whether it removed any; the caller then removes their
+   * files and calls it again.
+   */
   async trim(retention: Retention): Promise<boolean> {
-    const keepFrom = chooseTrim(this.pendingSnapshot(), retention);
-    if (keepFrom === undefined) return false;
-    await this.commit([{ kind: 'trim', keepFrom }]);
-    return true;
+    for (;;) {
+      const snapshot = this.pendingSnapshot();
+      const keepFrom = chooseTrim(snapshot, retention);
+      if (keepFrom !== undefined) {
+        await this.commit([{ kind: 'trim', keepFrom }]);
+        return true;
+      }
+      const [list] = snapshot.lists;
+      // Only segments outside lists are removed.
+      if (list === undefined || snapshot.front.length > 0 || retention.kind === 'all') return false;
+      await this.commit([{ kind: 'unlist', content: await this.readList(list) }]);
+    }
   }
 
   /**
@@ -221,14 +245,21 @@ export class Dataset implements DatasetReader {
    * needs a file that the current state does not.
    */
   async collect(): Promise<boolean> {
-    const { chain, leases, segments } = this.#parts;
+    const { chain, leases, segments, sealer, writer } = this.#parts;
     await chain.collect();
-    const current = segmentIds([this.snapshot(), this.pendingSnapshot()]);
-    const leased = segmentIds(leases.snapshots());
-    await segments.collect(new Set([...current, ...leased]));
+    const candidates = this.snapshot().unused.filter((file) => !sealer.writing.has(file));
+    const leased = leases.snapshots().map(({ unused }) => new Set(unused));
+    const removable = candidates.filter((file) => leased.every((unused) => unused.has(file)));
+    const removed = await segments.remove(removable);
+    if (removed.length > 0) await writer.commit([{ kind: 'forget', files: removed }]);
     const payloads = hotPayloads(this.snapshot());
     const isUsed = (id: number) => payloads.has(id);
-    return [...leased].every((id) => current.has(id)) && [...leases.payloads()].every(isUsed);
+    return removable.length === candidates.length && [...leases.payloads()].every(isUsed);
+  }
+
+  /** Moves older segments into lists, if there are many that are in none. Every new segment does the same. */
+  async list(): Promise<void> {
+    await this.#parts.sealer.list();
   }
 
   /** After `dataset-write-failed`: reads the journal again, so that writing can resume. Throws if the disk still fails. */
@@ -287,10 +318,6 @@ export class Dataset implements DatasetReader {
   }
 }
 
-function segmentIds(snapshots: readonly ChainSnapshot[]): Set<string> {
-  return new Set(snapshots.flatMap(({ segments }) => segments.map(({ id }) => id)));
-}
-
 async function openParts(
   options: DatasetOptions,
   dependencies: DatasetDependencies,
@@ -303,7 +330,7 @@ async function openParts(
   const limits = { ...datasetLimits, ...options.limits };
   const leases = new SnapshotLeases(clock);
   const waiters = new ChangeWaiters(limits.waiterCountMax);
-  const segments = dependencies.segments ?? new SegmentStore(`${folder}/segments`, fs);
+  const segments = dependencies.segments ?? new SegmentStore(folder, fs);
   const readPayload = (id: number) => chain.readPayload(id);
   const blocks = new BlockReader(limits, { segments, readPayload });
   const journal = { folder: `${folder}/journal`, fileBytesMax: limits.journalFileBytesMax };

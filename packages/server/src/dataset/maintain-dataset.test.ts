@@ -13,7 +13,7 @@ let calls: string[];
 let sealCount: number;
 /** Whether the dataset changes before every run. */
 let changes: boolean;
-let trims: boolean;
+let trimCount: number;
 let isCollected: boolean;
 let fault: Error | undefined;
 let stop: AbortController;
@@ -24,7 +24,7 @@ beforeEach(() => {
   calls = [];
   sealCount = 0;
   changes = true;
-  trims = false;
+  trimCount = 0;
   isCollected = true;
   fault = undefined;
   stop = new AbortController();
@@ -49,12 +49,13 @@ function maintain(): Promise<void> {
     trim: async (wanted: unknown) => {
       calls.push('trim');
       expect(wanted).toBe(retention);
-      return trims;
+      return trimCount-- > 0;
     },
     collect: async () => {
       calls.push('collect');
       return isCollected;
     },
+    list: async () => void calls.push('list'),
   } as unknown as Dataset;
   return maintainDataset(dataset, { retention, clock }, stop.signal);
 }
@@ -67,7 +68,7 @@ async function end(running: Promise<void>): Promise<void> {
 test('default: everything is trimmed, then sealed; files are removed only after a change', async () => {
   const running = maintain();
   await nextTurn();
-  expect(calls).toEqual(['changed -1', 'trim', 'seal']);
+  expect(calls).toEqual(['changed -1', 'trim', 'seal', 'list']);
   sealCount = 2;
   calls = [];
   clock.advance(1_999);
@@ -75,12 +76,13 @@ test('default: everything is trimmed, then sealed; files are removed only after 
   expect(calls).toEqual([]);
   clock.advance(1);
   await nextTurn();
-  const sealed = ['seal', 'trim', 'collect'];
-  expect(calls).toEqual(['changed 1', 'trim', ...sealed, ...sealed, 'seal']);
-  [sealCount, trims, calls] = [0, true, []];
+  const sealed = ['seal', 'collect', 'trim'];
+  expect(calls).toEqual(['changed 1', 'trim', ...sealed, ...sealed, 'seal', 'list']);
+  [sealCount, trimCount, calls] = [0, 2, []];
   clock.advance(2_000);
   await nextTurn();
-  expect(calls).toEqual(['changed 2', 'trim', 'collect', 'seal']);
+  const trimmed = ['trim', 'collect', 'trim', 'collect', 'trim'];
+  expect(calls).toEqual(['changed 2', ...trimmed, 'seal', 'list']);
   await end(running);
 });
 
@@ -103,11 +105,11 @@ test('behavior: a run that failed, or left files, is repeated although the datas
   [changes, fault, isCollected, calls] = [false, undefined, false, []];
   clock.advance(2_000);
   await nextTurn();
-  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal']);
+  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal', 'list']);
   [isCollected, calls] = [true, []];
   clock.advance(2_000);
   await nextTurn();
-  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal']);
+  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal', 'list']);
   calls = [];
   clock.advance(2_000);
   await nextTurn();

@@ -51,11 +51,17 @@ async function maintainOnce(
   { retention, isDone }: { readonly retention: Retention; readonly isDone: boolean },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const hasTrimmed = await dataset.trim(retention);
-  let isCollected = hasTrimmed || !isDone ? await dataset.collect() : true;
+  let isCollected = isDone;
+  const trim = async () => {
+    while (!signal.aborted && (await dataset.trim(retention)))
+      isCollected = await dataset.collect();
+  };
+  await trim();
+  if (!isCollected) isCollected = await dataset.collect();
   while (!signal.aborted && (await dataset.seal())) {
-    await dataset.trim(retention);
     isCollected = await dataset.collect();
+    await trim();
   }
+  await dataset.list();
   return isCollected;
 }

@@ -25,9 +25,15 @@ export interface Manifest {
  * The version of the format of all files in the dataset's folder. A program that does not support it changes nothing
  * there.
  */
-export const dataFormatVersion = 2;
+export const dataFormatVersion = 3;
+/**
+ * In this version the journal describes all segments, and segments that it does not describe are removed when the dataset is opened. Opening
+ * it for writing converts it.
+ */
+export const listlessVersion = 2;
 /** The version that `sluice dataset upgrade` converts. */
 export const upgradableVersion = 1;
+const readableVersions: readonly number[] = [dataFormatVersion, listlessVersion];
 export const manifestName = 'manifest.json';
 
 export async function writeManifest(fs: Fs, folder: string, manifest: Manifest): Promise<void> {
@@ -35,12 +41,25 @@ export async function writeManifest(fs: Fs, folder: string, manifest: Manifest):
   await writeFileAtomically(fs, folder, manifestName, [new TextEncoder().encode(text)]);
 }
 
-/** Reads a manifest of this version; `versions` allows others. */
+/** Reads a manifest of a readable version; `versions` allows others. */
 export async function readManifest(
   fs: Fs,
   folder: string,
-  versions: readonly number[] = [dataFormatVersion],
+  versions: readonly number[] = readableVersions,
 ): Promise<Manifest> {
+  return (await readVersioned(fs, folder, versions)).manifest;
+}
+
+export interface VersionedManifest {
+  readonly formatVersion: number;
+  readonly manifest: Manifest;
+}
+
+export async function readVersioned(
+  fs: Fs,
+  folder: string,
+  versions: readonly number[] = readableVersions,
+): Promise<VersionedManifest> {
   const bytes = await readWholeFile(fs, `${folder}/${manifestName}`).catch((cause: unknown) => {
     if (!isCodedError(cause, 'storage-missing')) throw cause;
     throw new CodedError('dataset-manifest-damaged', { fault: 'the file is missing' }, { cause });
@@ -54,7 +73,7 @@ export function encodeManifest(manifest: Manifest): string {
 }
 
 /** Parses a manifest. The version is checked first, because a newer program may write a different content. */
-function parseManifest(text: string, versions: readonly number[]): Manifest {
+function parseManifest(text: string, versions: readonly number[]): VersionedManifest {
   const { checksum, ...content } = parseObject(text);
   const { formatVersion, ...manifest } = content;
   if (typeof formatVersion === 'number' && !versions.includes(formatVersion)) {
@@ -65,7 +84,7 @@ function parseManifest(text: string, versions: readonly number[]): Manifest {
   if (checksum !== checksumOf(content)) {
     throw new CodedError('dataset-manifest-damaged', { fault: 'the checksum does not match' });
   }
-  return manifest as unknown as Manifest;
+  return { formatVersion: formatVersion as number, manifest: manifest as unknown as Manifest };
 }
 
 function parseObject(text: string): Record<string, unknown> {

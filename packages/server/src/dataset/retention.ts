@@ -1,4 +1,5 @@
 import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
+import { oldestSegments, totalSealed } from '../chain/segment-lists.ts';
 import { type Slot, toSlot } from '../ledger/primitives.ts';
 
 /** How much history a dataset keeps. Only whole segments are removed, so slightly more is kept. */
@@ -10,10 +11,11 @@ export type Retention =
   | { readonly kind: 'bytes'; readonly bytes: number };
 
 /**
- * Returns the slot below which the policy allows everything to be removed, or `undefined` if nothing is to be removed.
+ * Returns the slot below which the policy allows everything to be removed, or `undefined` if nothing is to be removed. Segments in lists are
+ * not considered.
  */
 export function chooseTrim(snapshot: ChainSnapshot, retention: Retention): Slot | undefined {
-  const removable = snapshot.segments.slice(0, countRemovable(snapshot, retention));
+  const removable = oldestSegments(snapshot).slice(0, countRemovable(snapshot, retention));
   const last = removable.at(-1);
   return last === undefined ? undefined : toSlot(last.last.number + 1);
 }
@@ -23,7 +25,7 @@ function countRemovable(snapshot: ChainSnapshot, retention: Retention): number {
   const finalized = snapshot.finalized?.number ?? -1;
   let left = totalSize(snapshot, retention);
   let count = 0;
-  for (const segment of snapshot.segments) {
+  for (const segment of oldestSegments(snapshot)) {
     left -= sizeOf(segment, retention);
     if (!isRemovable(segment, left, snapshot, retention) || segment.last.number >= finalized) break;
     count++;
@@ -32,9 +34,9 @@ function countRemovable(snapshot: ChainSnapshot, retention: Retention): number {
 }
 
 /** Returns the number of blocks of the chain, or the bytes of its segments. */
-function totalSize({ segments, hot }: ChainSnapshot, retention: Retention): number {
-  const sealed = segments.reduce((sum, segment) => sum + sizeOf(segment, retention), 0);
-  return retention.kind === 'blocks' ? sealed + hot.length : sealed;
+function totalSize(snapshot: ChainSnapshot, retention: Retention): number {
+  const { blockCount, byteLength } = totalSealed(snapshot);
+  return retention.kind === 'blocks' ? blockCount + snapshot.hot.length : byteLength;
 }
 
 function sizeOf(segment: SealedSegment, { kind }: Retention): number {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/base/base58';
 import type { Clock } from '@sluice/base/clock';
 import { isCodedError } from '@sluice/base/errors';
@@ -11,6 +12,7 @@ import { type BlockHash, toBlockHash } from '../ledger/primitives.ts';
 import { decodeBlocks } from '../segment/read/decode-blocks.ts';
 import { openSegment } from '../segment/read/open-segment.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
+import { readWholeFile } from '../storage/fs.ts';
 import { SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
 import { Dataset } from './dataset.ts';
 import { maintainDataset } from './maintain-dataset.ts';
@@ -87,9 +89,7 @@ test('default: I-15 finalized blocks are sealed into segments, and reads return 
   await grow(dataset, 10, 24);
   await dataset.commit([{ kind: 'finalize', block: { number: slot(19), hash: hashAt(19) } }]);
   const before = await readAll(dataset);
-  const previous = await findPreviousBlocks(dataset.snapshot(), 22, (one) =>
-    dataset.readHeaders(one),
-  );
+  const previous = await findPreviousBlocks(dataset.snapshot(), 22, dataset);
   expect(await dataset.seal()).toBe(true);
   expect(await dataset.seal()).toBe(true);
   expect(await dataset.seal()).toBe(false);
@@ -100,9 +100,7 @@ test('default: I-15 finalized blocks are sealed into segments, and reads return 
   ]);
   expect(snapshot.hot[0]?.header.number).toBe(18);
   expect(await readAll(dataset)).toEqual(before);
-  expect(await findPreviousBlocks(snapshot, 22, (one) => dataset.readHeaders(one))).toEqual(
-    previous,
-  );
+  expect(await findPreviousBlocks(snapshot, 22, dataset)).toEqual(previous);
   await dataset.close();
   expect(await readAll(await open(fs))).toEqual(before);
 });
@@ -161,20 +159,33 @@ test('behavior: I-73 a kill at any operation of sealing and trimming loses no bl
   }
 });
 
-test('behavior: unused segments and temporary files of a crash are removed; other files stay', async () => {
+test('behavior: a dataset of format 2 is upgraded when it is opened: undescribed segments are removed; other files stay', async () => {
   const fs = new SimFs();
   const dataset = await open(fs);
   await grow(dataset, 10, 24);
   await dataset.commit([{ kind: 'finalize', block: { number: slot(22), hash: hashAt(22) } }]);
   while (await dataset.seal());
+  await dataset.close();
   const before = fs.paths();
   const segments = `${folder}/segments`;
   for (const name of ['a.segment', 'b.segment.tmp', 'readme.txt']) {
     fs.writeRaw(`${segments}/${name}`, new Uint8Array(1));
   }
-  await dataset.collect();
+  // With the current format no folder is searched for files.
+  await (await open(fs)).close();
+  expect(fs.paths()).toContain(`${segments}/a.segment`);
+  const { checksum: _, ...content } = JSON.parse(await readText(fs, `${folder}/manifest.json`));
+  const older = { ...content, formatVersion: 2 };
+  const checksum = createHash('sha256').update(JSON.stringify(older)).digest('hex');
+  fs.writeRaw(`${folder}/manifest.json`, Buffer.from(JSON.stringify({ ...older, checksum })));
+  await (await open(fs)).close();
   expect(fs.paths()).toEqual([...before, `${segments}/readme.txt`].sort());
+  const { formatVersion } = JSON.parse(await readText(fs, `${folder}/manifest.json`));
+  expect(formatVersion).toBe(3);
 });
+
+const readText = async (fs: SimFs, path: string) =>
+  Buffer.from(await readWholeFile(fs, path)).toString();
 
 test('behavior: L-18 a leased segment survives a trim and is removed after the release', async () => {
   const fs = new SimFs();

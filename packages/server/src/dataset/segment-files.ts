@@ -1,10 +1,13 @@
-import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import type { SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
+import type { ListContent } from '../chain/segment-lists.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { RemoteSegment } from './dataset-reader.ts';
-import type { BuiltSegment } from './merge/built-segment.ts';
 
-/** Where a dataset keeps its sealed segments: a folder, or an object store behind a cache. */
+/**
+ * Where a dataset keeps its sealed segments and the lists of them: a folder, or an object store behind a cache. The files are immutable.
+ * A file is announced in the chain before it is written, and the chain refers to it after that.
+ */
 export interface SegmentFiles {
   /** Returns the path of a segment's file on this machine. */
   path(segment: SealedSegment): string;
@@ -13,10 +16,14 @@ export interface SegmentFiles {
   /** Returns the content, or a part of it. */
   read(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array>;
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
-  /** Stores a segment durably and takes ownership of its buffers. The caller then commits it. */
-  write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment>;
-  /** Ends the protection of a new segment after its commit has succeeded or failed. */
-  settle(segment: SealedSegment): void;
-  /** Removes the local copies of segments that are not needed. */
-  collect(needed: ReadonlySet<string>): Promise<void>;
+  /** Stores a segment durably and takes ownership of its buffers. */
+  write(segment: SealedSegment, parts: readonly Uint8Array[]): Promise<void>;
+  readList(list: SegmentList): Promise<ListContent>;
+  /** Stores the encoded content of a list durably. */
+  writeList(list: SegmentList, bytes: Uint8Array): Promise<void>;
+  /**
+   * Removes files that no state on this machine needs, given relative to the dataset's folder. Returns those that no longer exist for any
+   * process.
+   */
+  remove(files: readonly string[]): Promise<readonly string[]>;
 }

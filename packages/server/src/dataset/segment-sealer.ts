@@ -1,11 +1,14 @@
 import type { ChainSnapshot, HotBlock } from '../chain/chain-snapshot.ts';
+import { chooseList, listFile, segmentFile } from '../chain/segment-lists.ts';
 import type { BlockHeader } from '../ledger/block.ts';
-import type { ChainWriter } from './chain-writer.ts';
+import type { ChainWriter, NewChange } from './chain-writer.ts';
 import type { DatasetLimits } from './dataset-limits.ts';
 import type { DatasetWriter } from './dataset-writer.ts';
+import { buildList } from './list-files.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
 import type { SegmentSequence } from './merge/merge-thread.ts';
 import type { SegmentFiles } from './segment-files.ts';
+import { describeBuilt } from './segment-store.ts';
 
 export interface SegmentSealerDependencies {
   readonly chain: ChainWriter;
@@ -19,6 +22,7 @@ export interface SegmentSealerDependencies {
 export class SegmentSealer {
   readonly #limits: DatasetLimits;
   readonly #dependencies: SegmentSealerDependencies;
+  readonly #writing = new Set<string>();
 
   constructor(limits: DatasetLimits, dependencies: SegmentSealerDependencies) {
     this.#limits = limits;
@@ -59,7 +63,6 @@ export class SegmentSealer {
     return this.#commit('prepend', built, headers);
   }
 
-  /** The file is durable before the commit that refers to it. A crash in between leaves an unused file. */
   async #commit(
     kind: 'seal' | 'append-sealed' | 'prepend',
     built: BuiltSegment,
@@ -67,11 +70,46 @@ export class SegmentSealer {
   ): Promise<ChainSnapshot> {
     const { writer, segments } = this.#dependencies;
     await writer.space.check();
-    const segment = await segments.write(built, headers);
+    const segment = describeBuilt(built, headers);
+    const write = () => segments.write(segment, built.parts);
+    await this.#store(segmentFile(segment), write, { kind, segments: [segment] });
+    return this.list();
+  }
+
+  /** Moves older segments into lists as long as there are enough of them. Returns the last state. */
+  async list(): Promise<ChainSnapshot> {
+    const { chain, segments } = this.#dependencies;
+    for (;;) {
+      const next = chooseList(chain.pending);
+      if (next === undefined) return chain.visible;
+      const { list, bytes } = buildList(next);
+      const write = () => segments.writeList(list, bytes);
+      await this.#store(listFile(list), write, { kind: 'list', list });
+    }
+  }
+
+  /** The files that are announced and whose change is not committed yet. They must not be removed. */
+  get writing(): ReadonlySet<string> {
+    return this.#writing;
+  }
+
+  /**
+   * The file is announced before it is written, and durable before the commit that refers to it. A crash in between leaves an unused file
+   * that the chain knows.
+   */
+  async #store(
+    file: string,
+    write: () => Promise<void>,
+    change: NewChange,
+  ): Promise<ChainSnapshot> {
+    const { writer } = this.#dependencies;
+    this.#writing.add(file);
     try {
-      return await writer.commit([{ kind, segments: [segment] }]);
+      await writer.commit([{ kind: 'announce', files: [file] }]);
+      await write();
+      return await writer.commit([change]);
     } finally {
-      segments.settle(segment);
+      this.#writing.delete(file);
     }
   }
 }

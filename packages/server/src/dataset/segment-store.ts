@@ -1,7 +1,8 @@
-/** The sealed segments of a dataset: immutable files that are named after their content. */
+/** The sealed segments of a dataset and their lists: immutable files that are named after their content. */
 import { assert } from '@sluice/base/assert';
 import { discard } from '@sluice/base/memory/discard';
-import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import type { SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
+import { type ListContent, listFile, segmentFile } from '../chain/segment-lists.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { readSegmentHeaders } from '../segment/read/open-segment.ts';
@@ -12,23 +13,23 @@ import {
   temporarySuffix,
   writeFileAtomically,
 } from '../storage/fs.ts';
-import { listIfExists, segmentSuffix } from './dataset-files.ts';
+import { segmentSuffix } from './dataset-files.ts';
+import { parseList } from './list-files.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
 import type { SegmentFiles } from './segment-files.ts';
 
 export class SegmentStore implements SegmentFiles {
   readonly #fs: Fs;
   readonly #folder: string;
-  /** Segments that are being written, or whose commit is not durable yet. */
-  readonly #uncommitted = new Set<string>();
 
+  /** The folder is that of the dataset. */
   constructor(folder: string, fs: Fs) {
     this.#folder = folder;
     this.#fs = fs;
   }
 
   path(segment: SealedSegment): string {
-    return `${this.#folder}/${segment.id}`;
+    return `${this.#folder}/${segmentFile(segment)}`;
   }
 
   remote(): undefined {
@@ -55,37 +56,31 @@ export class SegmentStore implements SegmentFiles {
     }
   }
 
-  /**
-   * Writes a segment durably and takes ownership of its buffers. It must contain exactly the blocks of `headers`. The
-   * caller then commits it.
-   */
-  async write(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<SealedSegment> {
-    const segment = describeBuilt(built, headers);
-    this.#uncommitted.add(segment.id);
-    try {
-      await this.#fs.makeFolder(this.#folder);
-      await writeFileAtomically(this.#fs, this.#folder, segment.id, built.parts);
-    } catch (error) {
-      this.settle(segment);
-      throw error;
-    }
-    for (const { buffer } of built.parts) discard(new Uint8Array(buffer));
-    return segment;
+  async write(segment: SealedSegment, parts: readonly Uint8Array[]): Promise<void> {
+    await this.#write(segmentFile(segment), parts);
+    for (const { buffer } of parts) discard(new Uint8Array(buffer));
   }
 
-  /** Ends the protection of a new segment after its commit has succeeded or failed. */
-  settle(segment: SealedSegment): void {
-    this.#uncommitted.delete(segment.id);
+  async readList(list: SegmentList): Promise<ListContent> {
+    return parseList(list, await readWholeFile(this.#fs, `${this.#folder}/${listFile(list)}`));
   }
 
-  /** Removes unused segments, which trims and crashes between a file and its commit leave. Other files stay. */
-  async collect(needed: ReadonlySet<string>): Promise<void> {
-    for (const name of await listIfExists(this.#folder, this.#fs)) {
-      const id = name.endsWith(temporarySuffix) ? name.slice(0, -temporarySuffix.length) : name;
-      const isOurs = id !== name || name.endsWith(segmentSuffix);
-      if (isOurs && !needed.has(name) && !this.#uncommitted.has(id))
-        await removeIfExists(this.#fs, `${this.#folder}/${name}`);
+  writeList(list: SegmentList, bytes: Uint8Array): Promise<void> {
+    return this.#write(listFile(list), [bytes]);
+  }
+
+  async remove(files: readonly string[]): Promise<readonly string[]> {
+    for (const file of files) {
+      await removeIfExists(this.#fs, `${this.#folder}/${file}`);
+      await removeIfExists(this.#fs, `${this.#folder}/${file}${temporarySuffix}`);
     }
+    return files;
+  }
+
+  async #write(file: string, parts: readonly Uint8Array[]): Promise<void> {
+    const [subfolder = '', name = ''] = file.split('/');
+    await this.#fs.makeFolder(`${this.#folder}/${subfolder}`);
+    await writeFileAtomically(this.#fs, `${this.#folder}/${subfolder}`, name, parts);
   }
 }
 

@@ -3,13 +3,14 @@ import { applyChanges } from '../chain/apply-changes.ts';
 import type { ChainChange } from '../chain/chain-change.ts';
 import { type ChainSnapshot, emptySnapshot } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, ref, sealRun, slot } from '../chain/testing/chain-fixtures.ts';
+import { buildList } from './list-files.ts';
 import {
   decodeCheckpoint,
   decodeCommits,
-  decodeSegments,
+  decodeList,
   encodeCheckpoint,
   encodeCommits,
-  encodeSegments,
+  encodeList,
 } from './state-codec.ts';
 
 const anchor = { number: slot(9), hash: hash('a9') };
@@ -33,14 +34,13 @@ const changed = (changes: Partial<ChainSnapshot>) => () =>
 test('default: a checkpoint is decoded to the same snapshot, with 64-bit times', () => {
   expect(changed({})()).toEqual(snapshot);
   const timeless = { ...first, timestampMax: null };
-  expect(decodeSegments(JSON.parse(encodeSegments([timeless, second])))).toEqual([
-    timeless,
-    second,
-  ]);
+  const content = { kind: 'segments', segments: [timeless, second] } as const;
+  expect(decodeList(JSON.parse(encodeList(content)))).toEqual(content);
 });
 
 test('default: every kind of change is decoded to the same change', () => {
   const segments = [first];
+  const { list } = buildList({ kind: 'segments', depth: 0, segments });
   const commit: ChainChange[] = [
     { kind: 'create', anchor },
     { kind: 'extend', blocks: run },
@@ -50,6 +50,12 @@ test('default: every kind of change is decoded to the same change', () => {
     { kind: 'prepend', segments },
     { kind: 'seal', segments },
     { kind: 'trim', keepFrom: slot(3) },
+    { kind: 'merge', segment: first },
+    { kind: 'list', list },
+    { kind: 'unlist', content: { kind: 'segments', segments } },
+    { kind: 'unlist', content: { kind: 'lists', lists: [list] } },
+    { kind: 'announce', files: ['segments/one'] },
+    { kind: 'forget', files: ['segments/one'] },
     { kind: 'rewrite', segments, blocks: run },
   ];
   expect(decodeCommits(JSON.parse(encodeCommits([commit, []])))).toEqual([commit, []]);

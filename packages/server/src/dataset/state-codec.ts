@@ -4,8 +4,14 @@
  */
 import { assert } from '@sluice/base/assert';
 import type { ChainChange } from '../chain/chain-change.ts';
-import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import type {
+  ChainSnapshot,
+  HotBlock,
+  SealedSegment,
+  SegmentList,
+} from '../chain/chain-snapshot.ts';
 import { checkLink, headLinkPoint, type ParentPoint } from '../chain/link-block.ts';
+import type { ListContent } from '../chain/segment-lists.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
 
 export type Commit = readonly ChainChange[];
@@ -24,10 +30,14 @@ export function encodeCheckpoint(snapshot: ChainSnapshot): string {
  * was written.
  */
 export function decodeCheckpoint(body: unknown): ChainSnapshot {
-  const raw = body as EncodedSnapshot;
+  // A checkpoint of data format 2 has all segments in `segments`, and no list of unused files.
+  const older = { front: [], lists: [], unused: [] };
+  const raw: EncodedSnapshot = Object.assign(older, body as EncodedSnapshot);
   const snapshot: ChainSnapshot = {
     ...raw,
-    segments: raw.segments.map(decodeSegment),
+    front: raw.front.map(decodeRun),
+    lists: raw.lists.map(decodeRun),
+    segments: raw.segments.map(decodeRun),
     hot: raw.hot.map(decodeHotBlock),
     replaced: new Map(raw.replaced),
   };
@@ -35,12 +45,17 @@ export function decodeCheckpoint(body: unknown): ChainSnapshot {
   return snapshot;
 }
 
-export function encodeSegments(segments: readonly SealedSegment[]): string {
-  return encode(segments);
+export function encodeList(content: ListContent): string {
+  return encode(content);
 }
 
-export function decodeSegments(body: unknown): SealedSegment[] {
-  return (body as SealedSegment[]).map(decodeSegment);
+export function decodeList(body: unknown): ListContent {
+  return decodeContent(body as ListContent);
+}
+
+function decodeContent(content: ListContent): ListContent {
+  if (content.kind === 'lists') return { ...content, lists: content.lists.map(decodeRun) };
+  return { ...content, segments: content.segments.map(decodeRun) };
 }
 
 export function encodeCommits(commits: readonly Commit[]): string {
@@ -59,11 +74,17 @@ function decodeChange(change: ChainChange): ChainChange {
     case 'append-sealed':
     case 'prepend':
     case 'seal':
-      return { ...change, segments: change.segments.map(decodeSegment) };
+      return { ...change, segments: change.segments.map(decodeRun) };
+    case 'merge':
+      return { ...change, segment: decodeRun(change.segment) };
+    case 'list':
+      return { ...change, list: decodeRun(change.list) };
+    case 'unlist':
+      return { ...change, content: decodeContent(change.content) };
     case 'rewrite':
       return {
         ...change,
-        segments: change.segments.map(decodeSegment),
+        segments: change.segments.map(decodeRun),
         blocks: change.blocks.map(decodeHotBlock),
       };
     default:
@@ -75,8 +96,9 @@ function decodeHotBlock({ header, payload }: HotBlock): HotBlock {
   return { header: { ...header, timestamp: decodeTime(header.timestamp) }, payload };
 }
 
-function decodeSegment(segment: SealedSegment): SealedSegment {
-  return { ...segment, timestampMax: decodeTime(segment.timestampMax) };
+/** Decodes the description of a segment or of a list. */
+function decodeRun<Run extends SealedSegment | SegmentList>(run: Run): Run {
+  return { ...run, timestampMax: decodeTime(run.timestampMax) };
 }
 
 /** JSON has the time as text. A value that was decoded before is accepted too. */
@@ -91,9 +113,13 @@ function encode(value: object): string {
 }
 
 function checkSnapshot(snapshot: ChainSnapshot): void {
-  const { anchor, segments, hot, head, finalized } = snapshot;
+  const { anchor, front, lists, segments, hot, head, finalized } = snapshot;
   let below: ParentPoint = anchor === null ? null : { ...anchor, height: null };
-  for (const { first, last, parentSlot, parentHash, lastHeight } of segments) {
+  for (const { first, last, parentSlot, parentHash, lastHeight } of [
+    ...front,
+    ...lists,
+    ...segments,
+  ]) {
     const linked = below === null || (below.number === parentSlot && below.hash === parentHash);
     assert(linked && first.number <= last.number, 'stored segments are linked');
     below = { ...last, height: lastHeight };

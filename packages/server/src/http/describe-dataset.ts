@@ -1,4 +1,5 @@
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { totalSealed } from '../chain/segment-lists.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { ServedDataset } from './served-dataset.ts';
 
@@ -39,7 +40,7 @@ export function buildStatus({
     head: snapshot.head,
     finalized_head: snapshot.finalized,
     block_count: countBlocks(snapshot),
-    sealed_bytes: snapshot.segments.reduce((sum, segment) => sum + segment.byteLength, 0),
+    sealed_bytes: totalSealed(snapshot).byteLength,
     head_lag_seconds: lagSeconds(snapshot, ledgerUnixMs()),
     behind_slots: ingest()?.behindSlots ?? null,
     storage,
@@ -51,7 +52,7 @@ export function buildStatus({
 }
 
 export function countBlocks(snapshot: ChainSnapshot): number {
-  const sealed = snapshot.segments.reduce((sum, segment) => sum + segment.blockCount, 0);
+  const sealed = totalSealed(snapshot).blockCount;
   return sealed + snapshot.hot.length;
 }
 

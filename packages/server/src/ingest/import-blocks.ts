@@ -112,7 +112,7 @@ async function isSurelyStored(
 export async function findStored(dataset: Dataset, slot: Slot): Promise<BlockRef | undefined> {
   const snapshot = dataset.snapshot();
   if (snapshot.head === null || slot > snapshot.head.number) return undefined;
-  return findBlockAtOrAfter(snapshot, slot, (segment) => dataset.readHeaders(segment));
+  return findBlockAtOrAfter(snapshot, slot, dataset);
 }
 
 /** Collects linked blocks for one segment. */

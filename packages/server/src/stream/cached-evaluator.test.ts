@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
-import { makeRun, sealRun } from '../chain/testing/chain-fixtures.ts';
+import { type ChainSnapshot, emptySnapshot } from '../chain/chain-snapshot.ts';
+import { makeRun, noLists, sealRun } from '../chain/testing/chain-fixtures.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { BlockCollector } from './block-collector.ts';
@@ -17,13 +17,14 @@ const blocks = makeRun(
   [...Array(20).keys()].map((i) => i * 2),
   null,
 );
-const snapshot = {
+const snapshot: ChainSnapshot = {
+  ...emptySnapshot,
   segments: [0, 5, 10].map((from) => ({
     ...sealRun(blocks.slice(from, from + 5)),
     byteLength: 1_000,
   })),
   hot: blocks.slice(15),
-} as unknown as ChainSnapshot;
+};
 
 /** Returns one line per block, in memory that is overwritten when the line is released. */
 class LineEvaluator implements BlockEvaluator {
@@ -49,7 +50,7 @@ class LineEvaluator implements BlockEvaluator {
 function make({ bytesMax = 1 << 20 } = {}) {
   const evaluator = new LineEvaluator();
   const answers = new AnswerCache({ bytesMax });
-  const cached = new CachedEvaluator({ dataset: 'test', answers, evaluator });
+  const cached = new CachedEvaluator({ dataset: 'test', readList: noLists, answers, evaluator });
   const ask = (first: number, last: number, how: Partial<EvaluationJob> = {}) =>
     read(cached, { first, last, ...how });
   return { evaluator, answers, ask };
@@ -153,7 +154,7 @@ test('behavior: other queries, other forms and blocks at the head have other ans
 test('behavior: another dataset has other answers', async () => {
   const { evaluator, answers, ask } = make();
   for (let i = 0; i < 3; i++) await ask(0, 8);
-  const other = new CachedEvaluator({ dataset: 'other', answers, evaluator });
+  const other = new CachedEvaluator({ dataset: 'other', readList: noLists, answers, evaluator });
   evaluator.ranges.length = 0;
   await read(other, { first: 0, last: 8 });
   expect(evaluator.ranges).toEqual(['0-8']);
@@ -184,7 +185,7 @@ test('limit: the least recently used answers are evicted', async () => {
 test('behavior: an abandoned request keeps nothing', async () => {
   const { evaluator, answers, ask } = make();
   await ask(0, 8);
-  const cached = new CachedEvaluator({ dataset: 'test', answers, evaluator });
+  const cached = new CachedEvaluator({ dataset: 'test', readList: noLists, answers, evaluator });
   const { signal } = new AbortController();
   const job = { selection, snapshot, isUrgent: false, form: 'plain', signal } as const;
   for await (const one of cached.evaluate({ ...job, first: 0, last: 8 })) {
@@ -198,8 +199,8 @@ test('limit: of many segments without answers, 256 are evaluated together', asyn
   const many = makeRun('a', slots, null).map((block) => ({ ...sealRun([block]), byteLength: 100 }));
   const evaluator = new LineEvaluator();
   const answers = new AnswerCache({ bytesMax: 1 << 20 });
-  const cached = new CachedEvaluator({ dataset: 'test', answers, evaluator });
-  const segments = { segments: many, hot: [] } as unknown as ChainSnapshot;
+  const cached = new CachedEvaluator({ dataset: 'test', readList: noLists, answers, evaluator });
+  const segments = { ...emptySnapshot, segments: many } as unknown as ChainSnapshot;
   await read(cached, { snapshot: segments, first: 0, last: 299 });
   expect(evaluator.ranges).toEqual(['0-255', '256-299']);
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
-import { firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
+import { findSegment, type ReadList, takeSegments } from '../chain/segment-lists.ts';
 import { queryKey } from '../query/query-key.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import { BlockCollector } from './block-collector.ts';
@@ -10,6 +10,7 @@ import { LinePiece } from './line-piece.ts';
 export interface CachedEvaluatorDependencies {
   /** The name of the dataset, because datasets share the cache. */
   readonly dataset: string;
+  readonly readList: ReadList;
   readonly answers: AnswerCache;
   /** A run of blocks that it returns must not cross the end of a sealed segment. */
   readonly evaluator: BlockEvaluator;
@@ -34,11 +35,13 @@ interface Step {
 /** Evaluates like another evaluator, but takes the answers of whole sealed segments from a cache. */
 export class CachedEvaluator implements BlockEvaluator {
   readonly #dataset: string;
+  readonly #readList: ReadList;
   readonly #answers: AnswerCache;
   readonly #evaluator: BlockEvaluator;
 
-  constructor({ dataset, answers, evaluator }: CachedEvaluatorDependencies) {
+  constructor({ dataset, readList, answers, evaluator }: CachedEvaluatorDependencies) {
     this.#dataset = dataset;
+    this.#readList = readList;
     this.#answers = answers;
     this.#evaluator = evaluator;
   }
@@ -52,7 +55,7 @@ export class CachedEvaluator implements BlockEvaluator {
     const keyOf = this.#makeKeys(job);
     let { first } = job;
     while (first <= job.last) {
-      const { last, cached } = this.#findStep({ ...job, first }, keyOf);
+      const { last, cached } = await this.#findStep({ ...job, first }, keyOf);
       if (first <= last) yield* this.#evaluateAndKeep({ ...job, first, last }, keyOf);
       if (cached !== undefined) yield* cached.blocks;
       // The range may be unbounded.
@@ -67,16 +70,16 @@ export class CachedEvaluator implements BlockEvaluator {
     return ({ id }) => `${this.#dataset}/${id} ${form} ${query}`;
   }
 
-  #findStep(job: EvaluationJob, keyOf: (segment: SealedSegment) => string): Step {
-    const { segments } = job.snapshot;
-    const from = firstSegmentEndingAtOrAfter(job.snapshot, job.first);
-    for (const segment of segments.slice(from, from + searchCountMax)) {
+  async #findStep(job: EvaluationJob, keyOf: (segment: SealedSegment) => string): Promise<Step> {
+    const countMax = searchCountMax + 1;
+    const segments = await takeSegments(job.snapshot, job.first, countMax, this.#readList);
+    for (const segment of segments.slice(0, searchCountMax)) {
       if (segment.first.number > job.last) break;
       const blocks = isWhole(segment, job) ? this.#answers.get(keyOf(segment)) : undefined;
       if (blocks === undefined) continue;
       return { last: segment.first.number - 1, cached: { segment, blocks } };
     }
-    const next = segments[from + searchCountMax];
+    const next = segments[searchCountMax];
     return { last: Math.min(job.last, next === undefined ? job.last : next.first.number - 1) };
   }
 
@@ -90,7 +93,7 @@ export class CachedEvaluator implements BlockEvaluator {
     for await (const blocks of this.#evaluator.evaluate(job)) {
       const slot = blocks.lastCovered.number;
       if (segment === undefined || slot > segment.last.number) {
-        segment = job.snapshot.segments[firstSegmentEndingAtOrAfter(job.snapshot, slot)];
+        segment = await findSegment(job.snapshot, slot, this.#readList);
         collector = this.#wants(segment, job, keyOf) ? new BlockCollector() : undefined;
       }
       if (segment === undefined || collector === undefined) {

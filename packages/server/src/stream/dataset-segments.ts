@@ -1,6 +1,7 @@
 import { type CodedError, isCodedError } from '@sluice/base/errors';
 import { SharedBufferPool } from '@sluice/base/memory/shared-buffer-pool';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { ReadList } from '../chain/segment-lists.ts';
 import type { DatasetReader, RemoteSegment } from '../dataset/dataset-reader.ts';
 import type { EnginePool } from '../engine/threads/engine-pool.ts';
 import type { SegmentFailure } from '../engine/threads/segment-failure.ts';
@@ -28,6 +29,10 @@ export class DatasetSegments {
   constructor({ dataset, pool }: { readonly dataset: DatasetReader; readonly pool: EnginePool }) {
     this.#dataset = dataset;
     this.#open = new OpenSegments(pool);
+  }
+
+  get readList(): ReadList {
+    return this.#dataset.readList;
   }
 
   useSealed(segments: readonly SealedSegment[]): UsedSegments {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { applyChanges } from '../chain/apply-changes.ts';
 import { type ChainSnapshot, emptySnapshot } from '../chain/chain-snapshot.ts';
-import { hash, makeRun, ref, slot } from '../chain/testing/chain-fixtures.ts';
+import { hash, makeRun, noLists, ref, slot } from '../chain/testing/chain-fixtures.ts';
 import { decideStart, type StreamRange } from './decide-start.ts';
 
 const anchor = { number: slot(9), hash: hash('a9') };
@@ -21,7 +21,8 @@ const snapshot = applyChanges(created, [
 
 function decide(range: Partial<StreamRange>, chain: ChainSnapshot = snapshot) {
   const whole = { fromBlock: 10, toBlock: undefined, parentBlockHash: undefined };
-  return decideStart(chain, { ...whole, finalizedOnly: false, ...range }, async () => []);
+  const files = { readHeaders: async () => [], readList: noLists };
+  return decideStart(chain, { ...whole, finalizedOnly: false, ...range }, files);
 }
 
 const conflict = { kind: 'conflict', previousBlocks: expect.anything() };

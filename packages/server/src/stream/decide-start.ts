@@ -1,5 +1,5 @@
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
-import { findPreviousBlocks, findReplacedSlot, type ReadHeaders } from '../chain/find-blocks.ts';
+import { type ChainFiles, findPreviousBlocks, findReplacedSlot } from '../chain/find-blocks.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
 
@@ -28,7 +28,7 @@ export function tipOf(snapshot: ChainSnapshot, finalizedOnly: boolean): BlockRef
 export async function decideStart(
   snapshot: ChainSnapshot,
   range: StreamRange,
-  readHeaders: ReadHeaders,
+  files: ChainFiles,
 ): Promise<StartDecision> {
   const { start } = snapshot;
   if (start === null) return { kind: 'starting' };
@@ -40,7 +40,7 @@ export async function decideStart(
   // If the range is above the data, its parent can only be the newest block, or the anchor if there is no block.
   const end = tip === null ? start : tip.number + 1;
   const below = Math.min(range.fromBlock, end);
-  const previousBlocks = await findPreviousBlocks(snapshot, below, readHeaders);
+  const previousBlocks = await findPreviousBlocks(snapshot, below, files);
   const parent = previousBlocks.at(-1);
   if (parent === undefined || parent.hash === range.parentBlockHash) return decision;
   const isProved = range.fromBlock <= end || isOrphan(snapshot, range);

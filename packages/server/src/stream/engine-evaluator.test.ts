@@ -10,6 +10,7 @@ import {
   type HotBlock,
   type SealedSegment,
 } from '../chain/chain-snapshot.ts';
+import { noLists } from '../chain/testing/chain-fixtures.ts';
 import type { Allocate, DatasetReader } from '../dataset/dataset-reader.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
 import { answerBlock, headerLine } from '../engine/testing/reference/answer-query.ts';
@@ -119,7 +120,7 @@ for (const [name, body] of Object.entries(bodies)) {
 
 test('behavior: a cache in front of the engine returns the same lines', async () => {
   const answers = new AnswerCache({ bytesMax: 1 << 24 });
-  const cached = new CachedEvaluator({ dataset: 'test', answers, evaluator });
+  const cached = new CachedEvaluator({ dataset: 'test', readList: noLists, answers, evaluator });
   const selection = parseTestQuery({ fromBlock: 0, ...bodies['few lines'] });
   const { signal } = new AbortController();
   for (const form of ['plain', 'deflated'] as const) {

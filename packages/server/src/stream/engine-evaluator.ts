@@ -1,7 +1,8 @@
 import { assert } from '@sluice/base/assert';
 import { isCodedError } from '@sluice/base/errors';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
-import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
+import { firstHotAtOrAfter } from '../chain/find-blocks.ts';
+import { takeSegments, totalBelow } from '../chain/segment-lists.ts';
 import { aheadBytesMax, type PartUnit, type RunPiece } from '../engine/threads/engine-messages.ts';
 import type { EnginePool } from '../engine/threads/engine-pool.ts';
 import { SegmentFailure } from '../engine/threads/segment-failure.ts';
@@ -120,22 +121,23 @@ export class EngineEvaluator implements BlockEvaluator {
     { snapshot, first, last }: EvaluationJob,
     done: DoneRuns,
   ): Promise<RunPlan | undefined> {
-    const { segments, hot } = snapshot;
-    const from = firstSegmentEndingAtOrAfter(snapshot, first);
-    const sealed = segments
-      .slice(from, from + runCountMax(done, segments[from]))
+    const { readList } = this.#segments;
+    const next = await takeSegments(snapshot, first, sealedRunCountMax, readList);
+    const sealed = next
+      .slice(0, runCountMax(done, next[0]))
       .filter((segment) => segment.first.number <= last);
     const [segment] = sealed;
     if (segment !== undefined) {
       // If a query selects little text, each segment is always evaluated by the same thread, so that only this thread opens it.
-      const alone = { unit: 'segment', turn: from } as const;
+      const below = await totalBelow(snapshot, segment.first.number, readList);
+      const alone = { unit: 'segment', turn: below.segmentCount } as const;
       const slotCount = segment.last.number - segment.first.number + 1;
       if (done.count === 0) return this.#planFirst(segment, first, alone);
       const isSparse = done.slotBytes * slotCount <= sparseBytesMax;
       return this.#planSealed(sealed, isSparse ? alone : { unit: 'group', turn: 0 });
     }
     const hotFrom = firstHotAtOrAfter(snapshot, first);
-    const blocks = hot
+    const blocks = snapshot.hot
       .slice(hotFrom, hotFrom + hotRunCountMax)
       .filter(({ header }) => header.number <= last);
     return blocks.length > 0 ? this.#planHot(blocks) : undefined;

@@ -100,8 +100,7 @@ async function judgeConfirmed(range: StreamRange, dataset: DatasetReader): Promi
 async function judgeNewest(range: StreamRange, dataset: DatasetReader): Promise<Judged> {
   const lease = dataset.acquire();
   try {
-    const readHeaders = dataset.readHeaders.bind(dataset);
-    return { lease, decision: await decideStart(lease.snapshot, range, readHeaders) };
+    return { lease, decision: await decideStart(lease.snapshot, range, dataset) };
   } catch (error) {
     lease.release();
     throw error;

@@ -1,7 +1,7 @@
 /** Evaluates each new block once per distinct query, for all streams at the head. */
 import { assert } from '@sluice/base/assert';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
-import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../chain/find-blocks.ts';
+import { firstHotAtOrAfter } from '../chain/find-blocks.ts';
 import type { TextForm } from '../engine/threads/engine-messages.ts';
 import type { Selection } from '../query/query.ts';
 import { queryKey } from '../query/query-key.ts';
@@ -46,7 +46,7 @@ function finality({ selection, snapshot }: Omit<SharedJob, 'blocks'>): string {
 
 /** Returns whether a slot is sealed. */
 function isSealed(snapshot: ChainSnapshot, slot: number): boolean {
-  return firstSegmentEndingAtOrAfter(snapshot, slot) < snapshot.segments.length;
+  return slot <= (snapshot.segments.at(-1)?.last.number ?? -1);
 }
 
 /** Identifies the chain up to a slot. Sealed blocks are final; above them the hash of a block identifies all blocks below. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@sluice/base/clock';
+import { totalSealed } from '../../chain/segment-lists.ts';
 import type { AlarmCode } from '../../dataset/alarm-codes.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { countBlocks, lagSeconds } from '../../http/describe-dataset.ts';
@@ -51,8 +52,10 @@ export function addDatasetMetrics(metrics: Metrics, directory: OpenDatasets): vo
     'The lowest slot that can be requested.',
     ({ reader }) => reader.snapshot().start,
   );
-  gauge('sluice_dataset_sealed_bytes', 'Bytes of the sealed segments.', ({ reader }) =>
-    reader.snapshot().segments.reduce((sum, { byteLength }) => sum + byteLength, 0),
+  gauge(
+    'sluice_dataset_sealed_bytes',
+    'Bytes of the sealed segments.',
+    ({ reader }) => totalSealed(reader.snapshot()).byteLength,
   );
   gauge(
     'sluice_dataset_hot_blocks',

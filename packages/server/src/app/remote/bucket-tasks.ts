@@ -83,6 +83,8 @@ export async function collectRegularly(
   { dataset, store, log }: Bucket,
   dependencies: Pick<RemoteDependencies, 'clock' | 'log'> & {
     readonly writer: string;
+    /** Commits that removed files can be forgotten. */
+    readonly forget: (files: readonly string[]) => Promise<unknown>;
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
@@ -96,12 +98,13 @@ export async function collectRegularly(
       await store.put(key, new TextEncoder().encode('{"ageMs":0}'));
       const nowUnixMs = (await store.head(key))?.modifiedUnixMs;
       if (nowUnixMs === undefined) continue;
-      const { manifests, objects } = await collectBucket(dataset, {
+      const { files, manifests, objects } = await collectBucket(dataset, {
         store,
         log,
         clock,
         nowUnixMs,
       });
+      if (files.length > 0) await dependencies.forget(files);
       if (manifests + objects > 0)
         dependencies.log.info(
           { dataset, manifests, objects },

@@ -55,6 +55,7 @@ async function openOwned(
   const keeper = new ManifestKeeper({ writer, number }, { dataset, log: bucket.log, clock });
   tasks.run((signal) => keeper.run(signal));
   runReader(dataset, bucket, damage, { ...dependencies, reader: writer });
-  tasks.run((signal) => collectRegularly(bucket, { ...dependencies, writer, signal }));
+  const forget = (files: readonly string[]) => dataset.commit([{ kind: 'forget', files }]);
+  tasks.run((signal) => collectRegularly(bucket, { ...dependencies, writer, forget, signal }));
   return dataset;
 }

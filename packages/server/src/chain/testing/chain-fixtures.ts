@@ -2,6 +2,7 @@ import { decodeBase58, encodeBase58 } from '@sluice/base/base58';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
 import { type BlockHash, parseBlockHash, toBlockHash, toSlot } from '../../ledger/primitives.ts';
 import type { HotBlock, SealedSegment } from '../chain-snapshot.ts';
+import type { ReadList } from '../segment-lists.ts';
 
 export const slot = toSlot;
 
@@ -71,3 +72,6 @@ export function sealRun(run: readonly { readonly header: BlockHeader }[]): Seale
     timestampMax: times.reduce<bigint | null>((a, b) => (a === null || b > a ? b : a), null),
   };
 }
+
+/** Reads lists of chains that have none. */
+export const noLists: ReadList = () => Promise.reject(new Error('this chain has no lists'));

@@ -1,5 +1,6 @@
 /** Reads a dataset from its files without opening it, for tools. A process may be writing it at the same time. */
 import { type ChainSnapshot, emptySnapshot, type HotBlock } from '../../chain/chain-snapshot.ts';
+import { totalSealed } from '../../chain/segment-lists.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { readJournal, readStoredPayload } from '../../storage/read-journal.ts';
 import { replayJournal } from '../chain-writer.ts';
@@ -21,14 +22,13 @@ export async function readStoredDataset(folder: string, fs: Fs): Promise<StoredD
   await checkJournalExists(folder, fs);
   const journal = await readJournal(`${folder}/journal`, fs);
   const snapshot = journal === undefined ? emptySnapshot : replayJournal(journal);
-  const { segments, hot } = snapshot;
+  const sealed = totalSealed(snapshot);
   const locationOf = ({ payload }: HotBlock) => journal?.locations.get(payload);
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   return {
     manifest,
     snapshot,
-    blockCount: sum(segments.map(({ blockCount }) => blockCount)) + hot.length,
-    byteLength: sum(segments.map(({ byteLength }) => byteLength)) + (journal?.byteLength ?? 0),
+    blockCount: sealed.blockCount + snapshot.hot.length,
+    byteLength: sealed.byteLength + (journal?.byteLength ?? 0),
     readHotBlock: (block) => readStoredPayload(`${folder}/journal`, locationOf(block), fs),
   };
 }

@@ -6,12 +6,13 @@
 import { assert } from '@sluice/base/assert';
 import { LRUCache } from 'lru-cache';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
+import type { ListContent, ReadList } from '../../chain/segment-lists.ts';
 import type { Block, BlockHeader } from '../../ledger/block.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import type { Fs } from '../../storage/fs.ts';
-import { headerMemoryBytes } from '../block-reader.ts';
+import { headerMemoryBytes, listCacheCountMax } from '../block-reader.ts';
 import type {
   Allocate,
   DatasetDescription,
@@ -33,6 +34,7 @@ export class StoredReader implements DatasetReader {
     maxSize: headerCacheBytesMax,
     sizeCalculation: (headers) => headers.length * headerMemoryBytes,
   });
+  readonly #lists = new LRUCache<string, ListContent>({ max: listCacheCountMax });
   readonly #damaged = new Set<string>();
   #stored: StoredDataset;
   #snapshot: ChainSnapshot;
@@ -40,7 +42,7 @@ export class StoredReader implements DatasetReader {
   private constructor(folder: string, fs: Fs, stored: StoredDataset) {
     this.#folder = folder;
     this.#fs = fs;
-    this.#segments = new SegmentStore(`${folder}/segments`, fs);
+    this.#segments = new SegmentStore(folder, fs);
     this.#stored = stored;
     this.#snapshot = stored.snapshot;
   }
@@ -109,6 +111,14 @@ export class StoredReader implements DatasetReader {
     this.#headers.set(segment.id, headers);
     return headers;
   }
+
+  readonly readList: ReadList = async (list) => {
+    const cached = this.#lists.get(list.id);
+    if (cached !== undefined) return cached;
+    const content = await this.#segments.readList(list);
+    this.#lists.set(list.id, content);
+    return content;
+  };
 
   status(): DatasetStatus {
     return {

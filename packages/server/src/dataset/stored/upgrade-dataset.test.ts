@@ -74,7 +74,7 @@ test('error: dataset-upgrade-needed: a folder of format 1 is rejected', async ()
   const folder = copyOfGolden();
   await expect(Dataset.open({ folder, realTime: false }, dependencies())).rejects.toMatchObject({
     code: 'dataset-upgrade-needed',
-    detail: { formatVersion: 1, known: 2 },
+    detail: { formatVersion: 1, known: 3 },
   });
 });
 

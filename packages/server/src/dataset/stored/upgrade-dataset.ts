@@ -9,11 +9,17 @@ import { headerBytes } from '../../segment/layout/directory.ts';
 import { mergeSegments } from '../../segment/write/merge-segments.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
 import { ChainWriter, type NewBlock } from '../chain-writer.ts';
-import { checkJournalExists } from '../dataset-files.ts';
+import { checkJournalExists, removeUnlistedSegments } from '../dataset-files.ts';
 import { datasetLimits } from '../dataset-limits.ts';
-import { dataFormatVersion, readManifest, upgradableVersion, writeManifest } from '../manifest.ts';
+import {
+  dataFormatVersion,
+  listlessVersion,
+  readManifest,
+  upgradableVersion,
+  writeManifest,
+} from '../manifest.ts';
 import { SegmentBuffer } from '../merge/built-segment.ts';
-import { SegmentStore } from '../segment-store.ts';
+import { describeBuilt, SegmentStore } from '../segment-store.ts';
 
 export interface UpgradeOptions {
   readonly folder: string;
@@ -40,7 +46,11 @@ export async function upgradeDataset(
 ): Promise<UpgradeSummary> {
   const { folder } = options;
   const { fs } = dependencies;
-  const manifest = await readManifest(fs, folder, [upgradableVersion, dataFormatVersion]);
+  const manifest = await readManifest(fs, folder, [
+    upgradableVersion,
+    listlessVersion,
+    dataFormatVersion,
+  ]);
   await checkJournalExists(folder, fs);
   const { journalFileBytesMax, groupBytesMax } = datasetLimits;
   const writer = await ChainWriter.open(
@@ -72,12 +82,14 @@ class Upgrade {
     this.#options = options;
     this.#dependencies = dependencies;
     this.#writer = writer;
-    this.#store = new SegmentStore(`${options.folder}/segments`, dependencies.fs);
+    this.#store = new SegmentStore(options.folder, dependencies.fs);
   }
 
   async run(): Promise<UpgradeSummary> {
-    const { signal } = this.#dependencies;
-    await this.#collect();
+    const { signal, fs } = this.#dependencies;
+    const { segments, lists } = this.#writer.visible;
+    // With lists, the dataset has the current format already.
+    if (lists.length === 0) await removeUnlistedSegments(this.#options.folder, segments, fs);
     let segmentsConverted = 0;
     for (const segment of this.#writer.visible.segments) {
       if (signal.aborted) return { segmentsConverted, hotBlocksConverted: 0, isComplete: false };
@@ -97,10 +109,11 @@ class Upgrade {
     const older = openAnySegment(bytes);
     const buffer = new SegmentBuffer();
     buffer.append(mergeSegments([older]));
-    const rewritten = await this.#store.write(buffer.finish(), older.headers.toArray());
+    const built = buffer.finish();
+    const rewritten = describeBuilt(built, older.headers.toArray());
+    await this.#store.write(rewritten, built.parts);
     await this.#writer.commit([{ kind: 'rewrite', segments: [rewritten], blocks: [] }]);
-    this.#store.settle(rewritten);
-    await this.#collect();
+    await this.#removeUnused();
     return true;
   }
 
@@ -120,9 +133,8 @@ class Upgrade {
     return { block: { header, bytes: converted }, isOlder };
   }
 
-  /** Removes the segments that no commit names: old ones, and those of a killed run. */
-  async #collect(): Promise<void> {
-    const { segments } = this.#writer.visible;
-    await this.#store.collect(new Set(segments.map(({ id }) => id)));
+  async #removeUnused(): Promise<void> {
+    const files = await this.#store.remove(this.#writer.visible.unused);
+    await this.#writer.commit([{ kind: 'forget', files }]);
   }
 }

@@ -13,7 +13,7 @@ import { type Fs, readWholeFile } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { Dataset } from '../dataset.ts';
 import type { BuiltSegment } from '../merge/built-segment.ts';
-import { SegmentStore } from '../segment-store.ts';
+import { describeBuilt, SegmentStore } from '../segment-store.ts';
 import { mergeInProcess, toBuiltSegment } from '../testing/merge-in-process.ts';
 import { createDataset, datasetExists } from './create-dataset.ts';
 import { findDatasets } from './find-datasets.ts';
@@ -318,10 +318,12 @@ async function sealHot(placeOf = wrongPlace): Promise<SealedSegment> {
   const hot = blocks.slice(6);
   const built = toBuiltSegment(buildSegment(hot));
   const wrong = placeOf(built.signatures);
-  const store = new SegmentStore(`${folder}/segments`, fs);
+  const store = new SegmentStore(folder, fs);
   await dataset.commit([{ kind: 'finalize', block: (blocks.at(-1) as Block).header }]);
-  return await store.write(
+  const segment = describeBuilt(
     { ...built, signatures: wrong },
     hot.map(({ header }) => header),
   );
+  await store.write(segment, built.parts);
+  return segment;
 }

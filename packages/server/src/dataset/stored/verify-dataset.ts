@@ -8,12 +8,18 @@ import { crc32 } from 'node:zlib';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
 import { checkLink, type ParentPoint } from '../../chain/link-block.ts';
+import {
+  findSegment,
+  type ReadList,
+  segmentFile,
+  segmentsFrom,
+} from '../../chain/segment-lists.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
 import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
 import { openSegment, verifySegment } from '../../segment/read/open-segment.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
 import { manifestName, readManifest } from '../manifest.ts';
-import { describeSegment } from '../segment-store.ts';
+import { describeSegment, SegmentStore } from '../segment-store.ts';
 import { readStoredDataset, type StoredDataset } from './stored-dataset.ts';
 
 export interface Damage {
@@ -50,6 +56,7 @@ class Verification {
   readonly #options: VerifyOptions;
   readonly #fs: Fs;
   readonly #stored: StoredDataset;
+  readonly #readList: ReadList;
   readonly #damages: Damage[] = [];
   #parent: ParentPoint;
 
@@ -57,21 +64,25 @@ class Verification {
     this.#options = options;
     this.#fs = fs;
     this.#stored = stored;
+    const store = new SegmentStore(options.folder, fs);
+    this.#readList = (list) => store.readList(list);
     const { anchor } = stored.snapshot;
     this.#parent = anchor === null ? null : { ...anchor, height: null };
   }
 
   async run(signal: AbortSignal): Promise<Damage[]> {
-    const { segments, hot } = this.#stored.snapshot;
-    for (const segment of segments) {
+    const { snapshot } = this.#stored;
+    for await (const segment of segmentsFrom(snapshot, 0, this.#readList)) {
       if (signal.aborted) break;
-      await this.#checkPart(`segments/${segment.id}`, hasSegment(segment), () =>
-        this.#checkSegment(segment),
+      await this.#checkPart(
+        segmentFile(segment),
+        (current) => this.#hasSegment(current, segment),
+        () => this.#checkSegment(segment),
       );
       this.#parent = { ...segment.last, height: segment.lastHeight };
       this.#options.onPart?.(segment.blockCount, segment.byteLength);
     }
-    for (const block of hot) {
+    for (const block of snapshot.hot) {
       if (signal.aborted) break;
       await this.#checkPart(`journal, slot ${block.header.number}`, hasHotBlock(block), () =>
         this.#checkHot(block),
@@ -83,7 +94,7 @@ class Verification {
 
   async #checkPart(
     file: string,
-    isIn: (snapshot: ChainSnapshot) => boolean,
+    isIn: (snapshot: ChainSnapshot) => boolean | Promise<boolean>,
     check: () => Promise<CodedError[]>,
   ): Promise<void> {
     let errors: CodedError[];
@@ -95,7 +106,7 @@ class Verification {
     }
     if (errors.length === 0) return;
     // The part was sealed or removed since the journal was read, so it is no longer needed.
-    if (!isIn(await this.#readAgain())) return;
+    if (!(await isIn(await this.#readAgain()))) return;
     for (const error of errors) this.#damages.push({ file, error });
   }
 
@@ -106,6 +117,17 @@ class Verification {
     } catch (error) {
       if (!isCodedError(error)) throw error;
       return this.#stored.snapshot;
+    }
+  }
+
+  /** A list that cannot be read counts as one that still has the segment. */
+  async #hasSegment(snapshot: ChainSnapshot, segment: SealedSegment): Promise<boolean> {
+    try {
+      const current = await findSegment(snapshot, segment.first.number, this.#readList);
+      return current?.id === segment.id;
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      return true;
     }
   }
 
@@ -144,10 +166,6 @@ class Verification {
       parent = header;
     }
   }
-}
-
-function hasSegment({ id }: SealedSegment): (snapshot: ChainSnapshot) => boolean {
-  return ({ segments }) => segments.some((segment) => segment.id === id);
 }
 
 function hasHotBlock({ payload }: HotBlock): (snapshot: ChainSnapshot) => boolean {

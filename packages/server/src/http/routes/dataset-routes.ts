@@ -77,9 +77,7 @@ export const timeRoute = defineRoute({
     const { snapshot, release } = reader.acquire();
     try {
       const seconds = BigInt(request.parameters.seconds);
-      const header = await findBlockAtTime(snapshot, seconds, (segment) =>
-        reader.readHeaders(segment),
-      );
+      const header = await findBlockAtTime(snapshot, seconds, reader);
       if (header === undefined) throw new CodedError('time-not-reached', { path: 'seconds' });
       return json({ block_number: header.number });
     } finally {

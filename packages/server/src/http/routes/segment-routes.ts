@@ -1,6 +1,8 @@
 /** The files of sealed segments, for another service that copies history. */
 import { CodedError } from '@sluice/base/errors';
 import Type from 'typebox';
+import type { SealedSegment } from '../../chain/chain-snapshot.ts';
+import { findSegment, segmentsDownFrom } from '../../chain/segment-lists.ts';
 import { segmentPartBytesMax } from '../../source/portal/segment-list.ts';
 import { blockRef } from './answer-schemas.ts';
 import { count, limit, slot } from './parameter-schemas.ts';
@@ -25,12 +27,21 @@ export const segmentsRoute = defineRoute({
       byte_length: Type.Integer(),
     }),
   ),
-  handle: (request) => {
+  handle: async (request) => {
     const { to, limit: countMax } = request.parameters;
-    const { segments } = servedDataset(request).reader.snapshot();
-    const below = segments.filter(({ first }) => first.number <= to).slice(-countMax);
+    const { reader } = servedDataset(request);
+    const { snapshot, release } = reader.acquire();
+    const below: SealedSegment[] = [];
+    try {
+      for await (const segment of segmentsDownFrom(snapshot, to, reader.readList)) {
+        below.push(segment);
+        if (below.length >= countMax) break;
+      }
+    } finally {
+      release();
+    }
     return json(
-      below.toReversed().map(({ id, first, last, blockCount, byteLength }) => ({
+      below.map(({ id, first, last, blockCount, byteLength }) => ({
         id,
         first,
         last,
@@ -61,8 +72,10 @@ export const segmentRoute = defineRoute({
     const { reader } = servedDataset(request);
     const { snapshot, release } = reader.acquire();
     try {
-      const segment = snapshot.segments.find((candidate) => candidate.id === id);
-      if (segment === undefined) throw new CodedError('sealed-segment-unknown');
+      // The name of a segment begins with its first slot.
+      const slot = Number.parseInt(id, 10);
+      const segment = await findSegment(snapshot, slot, reader.readList);
+      if (segment?.id !== id) throw new CodedError('sealed-segment-unknown');
       const end = Math.min(offset + segmentPartBytesMax, segment.byteLength);
       const body = await reader.readSegment(segment, { start: Math.min(offset, end), end });
       return { type: 'application/octet-stream', body, isBulk: true };

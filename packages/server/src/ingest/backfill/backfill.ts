@@ -349,7 +349,7 @@ async function findFirst(dataset: Dataset): Promise<BlockHeader> {
   const first =
     start === null || finalized === null
       ? undefined
-      : await findBlockAtOrAfter(snapshot, start, (segment) => dataset.readHeaders(segment));
+      : await findBlockAtOrAfter(snapshot, start, dataset);
   if (first === undefined) throw new CodedError('backfill-too-early');
   return first;
 }

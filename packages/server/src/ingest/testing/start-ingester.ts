@@ -172,6 +172,8 @@ export class MemoryDataset {
     });
   }
 
+  async list(): Promise<void> {}
+
   async seal(): Promise<boolean> {
     return false;
   }

@@ -1,19 +1,14 @@
 import { elementAt } from '@sluice/base/element-at';
 import type { Activity, ActivityListName } from '@sluice/protocol/lookup-answers';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import { segmentsDownFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { SegmentActivity } from '../../engine/lookup/count-activity.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';
 import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
-import {
-  firstSlotOf,
-  lastSlotOf,
-  listParts,
-  newestParts,
-  type SnapshotPart,
-} from './snapshot-parts.ts';
+import { firstSlotOf, lastSlotOf, newestParts, type SnapshotPart } from './snapshot-parts.ts';
 
 export interface ActivityRequest {
   readonly range: BlockRange;
@@ -32,11 +27,9 @@ export async function countActivity(
   { dataset, lookups }: ActivityDependencies,
   signal: AbortSignal,
 ): Promise<Activity> {
-  const all = listParts(snapshot, range);
-  const parts = newestParts(all, LOOKUP_LIMITS);
+  const { parts, isCut } = await newestParts(snapshot, range, LOOKUP_LIMITS, dataset.readList);
   const prefixLengths = await findPrefixLengths(parts, lookups, signal);
   const results = await lookups.run(parts, { kind: 'activity', range, prefixLengths }, signal);
-  const isCut = all.length > parts.length;
   const hashes = await listBlockHashes(parts, snapshot, dataset);
   for (const { lastHashes } of results) for (const hash of lastHashes) hashes.add(hash);
   const total = (count: (result: SegmentActivity) => number) =>
@@ -88,9 +81,11 @@ async function listBlockHashes(
   const [first] = parts;
   const hashes = new Set<string>();
   if (first === undefined) return hashes;
-  const before = snapshot.segments.findLast(({ last }) => last.number < firstSlotOf(first));
-  if (before !== undefined)
+  const below = firstSlotOf(first) - 1;
+  for await (const before of segmentsDownFrom(snapshot, below, dataset.readList)) {
     for (const { hash } of await dataset.readHeaders(before)) hashes.add(hash);
+    break;
+  }
   for (const { header } of snapshot.hot)
     if (header.number < lastSlotOf(first)) hashes.add(header.hash);
   return hashes;

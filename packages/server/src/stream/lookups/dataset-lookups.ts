@@ -7,6 +7,7 @@ import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
 import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import { segmentsDownFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { EnginePool } from '../../engine/threads/engine-pool.ts';
 import type { Query } from '../../query/query.ts';
@@ -78,12 +79,12 @@ export class DatasetLookups {
 
   /** Returns the hot blocks, and the segments that can have the signature, newest first, in batches. */
   async *#listCandidates(
-    { hot, segments }: ChainSnapshot,
+    snapshot: ChainSnapshot,
     signature: Uint8Array,
     signal: AbortSignal,
   ): AsyncGenerator<readonly SnapshotPart[]> {
-    yield hot.map((block): SnapshotPart => ({ kind: 'hot', block })).reverse();
-    const newestFirst = segments.toReversed();
+    yield snapshot.hot.map((block): SnapshotPart => ({ kind: 'hot', block })).reverse();
+    const newestFirst = segmentsDownFrom(snapshot, Infinity, this.#dataset.readList);
     for await (const found of this.#candidates.find(newestFirst, signature, signal))
       yield found.map((segment): SnapshotPart => ({ kind: 'sealed', segment }));
   }

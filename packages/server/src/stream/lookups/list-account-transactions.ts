@@ -4,7 +4,7 @@ import type { Mention, TransactionPosition } from '../../engine/lookup/find-ment
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
 import { LISTED_TRANSACTION } from './selections.ts';
-import { firstSlotOf, listParts, newestParts, type SnapshotPart } from './snapshot-parts.ts';
+import { firstSlotOf, newestParts, type SnapshotPart } from './snapshot-parts.ts';
 
 export interface AccountRequest {
   /** 32 bytes. */
@@ -33,10 +33,11 @@ export async function listAccountTransactions(
   lookups: SegmentLookups,
   signal: AbortSignal,
 ): Promise<AccountTransactions> {
-  const all = listParts(snapshot, { first: 0, last: lastSlotBefore(before) });
   // Hot blocks are in memory, and about a thousand of them are sealed at a time, so only segments are limited.
   const limits = { ...LOOKUP_LIMITS, hotBlockCountMax: Infinity };
-  const searched = newestParts(all, limits).toReversed();
+  const range = { first: 0, last: lastSlotBefore(before) };
+  const newest = await newestParts(snapshot, range, limits, lookups.readList);
+  const searched = newest.parts.toReversed();
   const mentions: MentionInPart[] = [];
   let batchCount: number = LOOKUP_LIMITS.batchCountFirst;
   // One more than requested shows whether there is another page.
@@ -52,7 +53,7 @@ export async function listAccountTransactions(
   }
   const page = mentions.slice(0, limit);
   const lines = await readLines(page, lookups, signal);
-  return { lines, next: nextPage(mentions, limit, all.length > searched.length, searched) };
+  return { lines, next: nextPage(mentions, limit, newest.isCut, searched) };
 }
 
 function lastSlotBefore(before: TransactionPosition | null): number {

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
-import { hash, makeRun, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
+import { hash, makeRun, noLists, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { parseTestQuery } from '../../engine/testing/arbitrary-query.ts';
 import { countActivity } from './count-activity.ts';
@@ -14,9 +14,9 @@ import {
   blockCountOf,
   firstSlotOf,
   lastSlotOf,
-  listParts,
   newestParts,
   type SnapshotPart,
+  sampleParts,
 } from './snapshot-parts.ts';
 
 const run = makeRun(
@@ -69,6 +69,7 @@ beforeEach(() => {
 });
 
 const lookups = {
+  readList: noLists,
   run: async (parts: readonly SnapshotPart[], lookup: Call['lookup']) => {
     calls.push({ parts, lookup });
     return parts.map((part) => answer(part, lookup));
@@ -76,6 +77,10 @@ const lookups = {
 } as unknown as SegmentLookups;
 
 describe('parts', () => {
+  const unlimited = { segmentCountMax: 99, hotBlockCountMax: 99 };
+  const partsOf = (first: number, last: number) =>
+    newestParts(snapshot, { first, last }, unlimited, noLists);
+
   test.each([
     [0, 99, [10, 14, 18, 20, 22, 24]],
     [12, 13, [10]],
@@ -85,12 +90,20 @@ describe('parts', () => {
     [19, 19, []],
     [20, 22, [20, 22]],
     [21, 23, [22]],
-  ])('default: slots %i to %i are in the parts that begin with %j', (first, last, expected) => {
-    expect(slotsOf(listParts(snapshot, { first, last }))).toEqual(expected);
-  });
+  ])(
+    'default: slots %i to %i are in the parts that begin with %j',
+    async (first, last, expected) => {
+      const { parts, isCut } = await partsOf(first, last);
+      expect([slotsOf(parts), isCut]).toEqual([expected, false]);
+      const sampled = await sampleParts(snapshot, { first, last }, 99, noLists);
+      expect([slotsOf(sampled.parts), sampled.partCount]).toEqual([expected, expected.length]);
+      const blockCount = parts.reduce((count, part) => count + blockCountOf(part), 0);
+      expect(sampled.blockCount).toBe(blockCount);
+    },
+  );
 
-  test('behavior: segments and blocks have their own first and last slot and count', () => {
-    const parts = listParts(snapshot, { first: 14, last: 20 });
+  test('behavior: segments and blocks have their own first and last slot and count', async () => {
+    const { parts } = await partsOf(14, 20);
     expect(parts.map(lastSlotOf)).toEqual([16, 18, 20]);
     expect(parts.map(blockCountOf)).toEqual([2, 1, 1]);
   });
@@ -103,9 +116,10 @@ describe('parts', () => {
     [0, 9, [20, 22, 24]],
   ])(
     'limit: with at most %i segments and %i hot blocks the newest are taken',
-    (segmentCountMax, hotBlockCountMax, expected) => {
-      const all = listParts(snapshot, { first: 0, last: 99 });
-      expect(slotsOf(newestParts(all, { segmentCountMax, hotBlockCountMax }))).toEqual(expected);
+    async (segmentCountMax, hotBlockCountMax, expected) => {
+      const limits = { segmentCountMax, hotBlockCountMax };
+      const { parts, isCut } = await newestParts(snapshot, { first: 0, last: 99 }, limits, noLists);
+      expect([slotsOf(parts), isCut]).toEqual([expected, expected.length < 6]);
     },
   );
 });
@@ -119,6 +133,7 @@ describe('activity', () => {
     }));
   let readHeadersOf: number[];
   const dataset = {
+    readList: noLists,
     readHeaders: async ({ first }: { first: { number: number } }) => {
       readHeadersOf.push(first.number);
       return [{ hash: 'before' }];

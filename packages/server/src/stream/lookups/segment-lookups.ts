@@ -1,3 +1,4 @@
+import type { ReadList } from '../../chain/segment-lists.ts';
 import type { Lookup, LookupResult } from '../../engine/lookup/lookup.ts';
 import type { EnginePool } from '../../engine/threads/engine-pool.ts';
 import { SegmentFailure } from '../../engine/threads/segment-failure.ts';
@@ -18,6 +19,10 @@ export class SegmentLookups {
   constructor({ segments, pool }: SegmentLookupsDependencies) {
     this.#segments = segments;
     this.#pool = pool;
+  }
+
+  get readList(): ReadList {
+    return this.#segments.readList;
   }
 
   /** Returns the result for each segment, in their order. Throws the reason of the signal when it aborts. */

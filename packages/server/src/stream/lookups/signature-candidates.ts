@@ -26,20 +26,34 @@ export class SignatureCandidates {
 
   /** Returns those of the segments that can have the signature, in batches. Both are newest first. */
   async *find(
-    segments: readonly SealedSegment[],
+    segments: AsyncIterable<SealedSegment> | Iterable<SealedSegment>,
     signature: Uint8Array,
     signal: AbortSignal,
   ): AsyncGenerator<readonly SealedSegment[]> {
     const { probeCountFirst, probeCountMax } = LOOKUP_LIMITS;
     // Most people look for a recent transaction, so the first batches are small.
     let size: number = probeCountFirst;
-    for (let start = 0; start < segments.length; start += size) {
+    let probedCount = 0;
+    let batch: SealedSegment[] = [];
+    for await (const segment of segments) {
       signal.throwIfAborted();
-      if (start > 0) size = Math.min(probeCountMax, start);
-      const batch = segments.slice(start, start + size);
-      const results = await this.#probe(batch, signature, signal);
-      yield batch.filter((_, i) => results[i] === true);
+      batch.push(segment);
+      if (batch.length < size) continue;
+      yield await this.#findIn(batch, signature, signal);
+      probedCount += batch.length;
+      batch = [];
+      size = Math.min(probeCountMax, probedCount);
     }
+    if (batch.length > 0) yield await this.#findIn(batch, signature, signal);
+  }
+
+  async #findIn(
+    segments: readonly SealedSegment[],
+    signature: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<readonly SealedSegment[]> {
+    const results = await this.#probe(segments, signature, signal);
+    return segments.filter((_, i) => results[i] === true);
   }
 
   /** Returns for each segment whether it can have the signature. Fetches what the cache of an object store lacks. */

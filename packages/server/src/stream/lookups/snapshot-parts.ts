@@ -1,24 +1,19 @@
 /** The segments and hot blocks of a snapshot that lookups search. */
+import { elementAt } from '@sluice/base/element-at';
 import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
-import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../../chain/find-blocks.ts';
+import { firstHotAtOrAfter } from '../../chain/find-blocks.ts';
+import {
+  findSegment,
+  type ReadList,
+  segmentAt,
+  segmentsDownFrom,
+  totalBelow,
+} from '../../chain/segment-lists.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';
 
 export type SnapshotPart =
   | { readonly kind: 'sealed'; readonly segment: SealedSegment }
   | { readonly kind: 'hot'; readonly block: HotBlock };
-
-/** Returns the segments and hot blocks with slots of the range, ascending. */
-export function listParts(snapshot: ChainSnapshot, { first, last }: BlockRange): SnapshotPart[] {
-  const { segments, hot } = snapshot;
-  const sealed = segments
-    .slice(firstSegmentEndingAtOrAfter(snapshot, first))
-    .filter((segment) => segment.first.number <= last)
-    .map((segment): SnapshotPart => ({ kind: 'sealed', segment }));
-  const blocks = hot
-    .slice(firstHotAtOrAfter(snapshot, first), firstHotAtOrAfter(snapshot, last + 1))
-    .map((block): SnapshotPart => ({ kind: 'hot', block }));
-  return [...sealed, ...blocks];
-}
 
 export function firstSlotOf(part: SnapshotPart): number {
   return part.kind === 'sealed' ? part.segment.first.number : part.block.header.number;
@@ -28,20 +23,76 @@ export function lastSlotOf(part: SnapshotPart): number {
   return part.kind === 'sealed' ? part.segment.last.number : part.block.header.number;
 }
 
-export function blockCountOf(part: SnapshotPart): number {
-  return part.kind === 'sealed' ? part.segment.blockCount : 1;
+/** Some of the segments and hot blocks of a range. */
+export interface NewestParts {
+  /** Ascending. */
+  readonly parts: readonly SnapshotPart[];
+  /** Whether the range has older ones too. */
+  readonly isCut: boolean;
 }
 
-/** Returns the newest segments and hot blocks within the limits of one request, ascending. */
-export function newestParts(
-  parts: readonly SnapshotPart[],
+/** Returns the newest segments and hot blocks with slots of a range, within the limits of one request. */
+export async function newestParts(
+  snapshot: ChainSnapshot,
+  { first, last }: BlockRange,
   limits: { readonly segmentCountMax: number; readonly hotBlockCountMax: number },
-): readonly SnapshotPart[] {
-  let [segmentCount, hotCount] = [0, 0];
-  const start = parts.findLastIndex((part) =>
-    part.kind === 'sealed'
-      ? ++segmentCount > limits.segmentCountMax
-      : ++hotCount > limits.hotBlockCountMax,
-  );
-  return parts.slice(start + 1);
+  readList: ReadList,
+): Promise<NewestParts> {
+  const hot = hotParts(snapshot, { first, last });
+  if (hot.length > limits.hotBlockCountMax)
+    return { parts: hot.slice(-limits.hotBlockCountMax), isCut: true };
+  const sealed: SnapshotPart[] = [];
+  for await (const segment of segmentsDownFrom(snapshot, last, readList)) {
+    if (segment.last.number < first) break;
+    if (sealed.length >= limits.segmentCountMax)
+      return { parts: [...sealed.reverse(), ...hot], isCut: true };
+    sealed.push({ kind: 'sealed', segment });
+  }
+  return { parts: [...sealed.reverse(), ...hot], isCut: false };
+}
+
+/** Evenly distributed segments and hot blocks of a range, including the first and the last. */
+export interface SampledParts {
+  readonly parts: readonly SnapshotPart[];
+  readonly partCount: number;
+  /** The number of blocks in all segments and hot blocks of the range. */
+  readonly blockCount: number;
+}
+
+export async function sampleParts(
+  snapshot: ChainSnapshot,
+  { first, last }: BlockRange,
+  countMax: number,
+  readList: ReadList,
+): Promise<SampledParts> {
+  const hot = hotParts(snapshot, { first, last });
+  const below = await totalBelow(snapshot, first, readList);
+  const through = await totalBelow(snapshot, last + 1, readList);
+  const cut = await findSegment(snapshot, last + 1, readList);
+  const isPartly = cut !== undefined && cut.first.number <= last;
+  const sealedCount = through.segmentCount - below.segmentCount + Number(isPartly);
+  const partCount = sealedCount + hot.length;
+  const takenCount = Math.min(partCount, countMax);
+  const step = takenCount > 1 ? (partCount - 1) / (takenCount - 1) : 0;
+  const parts: SnapshotPart[] = [];
+  for (let i = 0; i < takenCount; i++) {
+    const number = Math.round(i * step);
+    if (number >= sealedCount) parts.push(elementAt(hot, number - sealedCount));
+    else {
+      const segment = await segmentAt(snapshot, below.segmentCount + number, readList);
+      parts.push({ kind: 'sealed', segment });
+    }
+  }
+  const sealedBlocks = through.blockCount - below.blockCount + (isPartly ? cut.blockCount : 0);
+  return { parts, partCount, blockCount: sealedBlocks + hot.length };
+}
+
+function hotParts(snapshot: ChainSnapshot, { first, last }: BlockRange): SnapshotPart[] {
+  return snapshot.hot
+    .slice(firstHotAtOrAfter(snapshot, first), firstHotAtOrAfter(snapshot, last + 1))
+    .map((block): SnapshotPart => ({ kind: 'hot', block }));
+}
+
+export function blockCountOf(part: SnapshotPart): number {
+  return part.kind === 'sealed' ? part.segment.blockCount : 1;
 }

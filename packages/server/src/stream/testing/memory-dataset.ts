@@ -149,6 +149,8 @@ export class MemoryDataset implements DatasetReader {
     return this.#blocks.get(header.hash) as Block;
   }
 
+  readonly readList = () => Promise.reject(new Error('this dataset has no lists'));
+
   /** Returns the hashes of the blocks, from which `decodeSegment` finds the blocks. */
   async readSegment(segment: SealedSegment): Promise<Uint8Array> {
     if (this.fault !== undefined) throw this.fault;

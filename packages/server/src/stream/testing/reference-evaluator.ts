@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '@sluice/base/assert';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
-import { firstHotAtOrAfter, firstSegmentEndingAtOrAfter } from '../../chain/find-blocks.ts';
+import { firstHotAtOrAfter } from '../../chain/find-blocks.ts';
+import { segmentsFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { answerBlock, headerLine } from '../../engine/testing/reference/answer-query.ts';
 import type { Block } from '../../ledger/block.ts';
@@ -52,10 +53,9 @@ export class ReferenceEvaluator implements BlockEvaluator {
 
   async *#readBlocks(snapshot: ChainSnapshot, first: number, last: number): AsyncGenerator<Block> {
     const { dataset, decodeSegment } = this.#dependencies;
-    const { segments, hot } = snapshot;
-    for (let i = firstSegmentEndingAtOrAfter(snapshot, first); i < segments.length; i++) {
-      const segment = segments[i];
-      if (segment === undefined || segment.first.number > last) return;
+    const { hot } = snapshot;
+    for await (const segment of segmentsFrom(snapshot, first, dataset.readList)) {
+      if (segment.first.number > last) return;
       for (const block of decodeSegment(await dataset.readSegment(segment))) {
         const { number } = block.header;
         if (number >= first && number <= last) yield block;
