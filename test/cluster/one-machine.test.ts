@@ -1,12 +1,15 @@
 /** One machine with a small disk and a bucket: queries, faults of the store, restarts, a lost disk. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
 import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mapSuffix, readMap } from '../../packages/server/src/object-store/cache-map.ts';
-import { Presence } from '../../packages/server/src/object-store/presence.ts';
+import {
+  catalogueName,
+  parseCatalogue,
+} from '../../packages/server/src/object-store/cache-catalogue.ts';
+import { countGranules, granuleBytes } from '../../packages/server/src/object-store/presence.ts';
 import { S3Client } from '../../packages/server/src/object-store/s3-client.ts';
 import { waitUntil } from './services/child.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
@@ -129,20 +132,16 @@ test('default: history is read from the bucket, and a machine with an empty disk
   expect(proxy.requests - before - cold).toBe(0);
 });
 
-/** Returns the number of bytes that the map files of the cache list. The next process uses only these. */
-function countMappedBytes(): number {
+/** Returns the number of bytes that the catalogue of the cache lists. The next process uses only these. */
+function countListedBytes(): number {
   const cache = join(folder, member.name, 'data/ledger/cache');
-  const maps = readdirSync(cache).filter((name) => name.endsWith(mapSuffix));
-  return maps.reduce((sum, name) => {
-    const { words = new Int32Array(), byteLength = 0 } = readMap(join(cache, name)) ?? {};
-    const presence = Presence.create(byteLength);
-    presence.words.set(words, 1);
-    return sum + presence.presentBytes;
-  }, 0);
+  const { files } = parseCatalogue(readFileSync(join(cache, catalogueName)));
+  const counts = [...files.values()].map(({ runs }) => countGranules(runs) * granuleBytes);
+  return counts.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 test('behavior: the cache survives a kill of the process', async () => {
-  await waitUntil('the cache is mapped', () => countMappedBytes() >= coldBytes);
+  await waitUntil('the catalogue lists the cache', () => countListedBytes() >= coldBytes);
   const { startCount } = member;
   member.signal('SIGKILL');
   await waitUntil('another process starts', () => member.startCount > startCount);

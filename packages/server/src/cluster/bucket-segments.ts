@@ -1,5 +1,6 @@
 /** The segments of a dataset in an object store, read through a cache on the local disk. */
 import { crc32 } from 'node:zlib';
+import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
 import { discard } from '@sluice/base/memory/discard';
 import type { SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
@@ -28,8 +29,8 @@ export class BucketSegments implements SegmentFiles {
     this.#dependencies = dependencies;
   }
 
-  path(segment: SealedSegment): string {
-    return this.#cached(segment).location.path;
+  path({ id }: SealedSegment): string {
+    assert(false, `segment ${id} is read by ranges, see remote`);
   }
 
   remote(segment: SealedSegment): RemoteSegment {

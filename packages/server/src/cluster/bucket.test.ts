@@ -8,6 +8,7 @@ import { Dataset } from '../dataset/dataset.ts';
 import { createDataset, datasetExists } from '../dataset/stored/create-dataset.ts';
 import { mergeInProcess } from '../dataset/testing/merge-in-process.ts';
 import { MemoryStore } from '../object-store/testing/memory-store.ts';
+import { nodeFs } from '../storage/node-fs.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { type Bucket, openBucket } from './bucket.ts';
 import { COLLECT_LIMITS, collectBucket } from './collect-bucket.ts';
@@ -27,9 +28,12 @@ beforeEach(async () => {
   cacheFolder = mkdtempSync(join(tmpdir(), 'sluice-bucket-'));
   store = new MemoryStore();
   const options = { dataset: datasetName, cacheFolder, cacheBytesMax: 1 << 30, requestCountMax: 4 };
-  bucket = await openBucket(options, { store, clock: systemClock });
+  bucket = await openBucket(options, { store, clock: systemClock, fs: nodeFs });
 });
-afterEach(() => rmSync(cacheFolder, { recursive: true }));
+afterEach(async () => {
+  await bucket.cache.close();
+  rmSync(cacheFolder, { recursive: true });
+});
 
 async function open(fs: SimFs, writer = 'first') {
   const owned = await claimFolder(folder, bucket, { fs, newWriter: () => writer });

@@ -1,5 +1,4 @@
-import type { Clock } from '@sluice/base/clock';
-import { ObjectCache } from '../object-store/object-cache.ts';
+import { ObjectCache, type ObjectCacheDependencies } from '../object-store/object-cache.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
 import { ManifestLog } from './bucket-manifest.ts';
 import { BucketSegments } from './bucket-segments.ts';
@@ -22,10 +21,10 @@ export interface Bucket {
 
 export async function openBucket(
   { dataset, cacheFolder, cacheBytesMax, requestCountMax }: BucketOptions,
-  { store, clock }: { readonly store: ObjectStore; readonly clock: Clock },
+  { store, clock, fs }: ObjectCacheDependencies,
 ): Promise<Bucket> {
   const limits = { folder: cacheFolder, bytesMax: cacheBytesMax, requestCountMax };
-  const cache = await ObjectCache.open(limits, { store, clock });
+  const cache = await ObjectCache.open(limits, { store, clock, fs });
   const segments = new BucketSegments(dataset, { store, cache });
   return { dataset, store, cache, segments, log: new ManifestLog(store, dataset) };
 }

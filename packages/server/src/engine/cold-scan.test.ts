@@ -1,12 +1,20 @@
 /** How often a scan of a remote segment waits for the store, and how much it fetches. */
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../simulator/src/testing/simulated-blocks.ts';
 import { CachedRangeFile } from '../object-store/cached-range-file.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
-import { Presence } from '../object-store/presence.ts';
+import { cacheFilePath, countGranules, granuleBytes, Presence } from '../object-store/presence.ts';
 import type { Selection } from '../query/query.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { Engine } from './engine.ts';
@@ -37,10 +45,12 @@ class CountingStore {
   fetchedBytes = 0;
 
   constructor() {
-    const path = join(folder, 'cache');
+    const path = cacheFilePath(folder, 1);
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, new Uint8Array(bytes.length));
     this.#descriptor = openSync(path, 'r+');
-    const place = { path, byteLength: bytes.length, presence: this.presence.buffer };
+    this.presence.startFile(1);
+    const place = { folder, byteLength: bytes.length, presence: this.presence.buffer };
     this.file = new CachedRangeFile(
       { kind: 'cached', ...place },
       {
@@ -112,7 +122,7 @@ function scanLocally(selection: Selection): { text: string; neededBytes: number 
     },
   });
   const text = Buffer.concat([...engine.run('local', selection)]).toString();
-  return { text, neededBytes: presence.presentBytes };
+  return { text, neededBytes: countGranules(presence.runs) * granuleBytes };
 }
 
 test.each([

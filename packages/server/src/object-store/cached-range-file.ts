@@ -3,12 +3,13 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { ByteRange } from './object-store.ts';
-import { Presence } from './presence.ts';
+import { cacheFilePath, Presence } from './presence.ts';
 
 /** The location of an object's cache file, for a worker thread. */
 export interface CachedLocation {
   readonly kind: 'cached';
-  readonly path: string;
+  /** The folder of the cache. The presence has the number of the file in it. */
+  readonly folder: string;
   readonly byteLength: number;
   readonly presence: SharedArrayBuffer;
 }
@@ -47,14 +48,16 @@ export interface RangeFetcher {
 
 export class CachedRangeFile {
   readonly length: number;
-  readonly #descriptor: number;
+  readonly #folder: string;
   readonly #presence: Presence;
   readonly #fetcher: RangeFetcher;
+  /** Opened at the first read, because an object of which nothing is cached has no file. */
+  #open: { readonly fileNumber: number; readonly descriptor: number } | undefined;
 
-  constructor(firstLeft: CachedLocation, fetcher: RangeFetcher) {
-    this.length = firstLeft.byteLength;
-    this.#descriptor = openOrThrow(firstLeft.path);
-    this.#presence = new Presence(firstLeft.presence, firstLeft.byteLength);
+  constructor({ folder, byteLength, presence }: CachedLocation, fetcher: RangeFetcher) {
+    this.length = byteLength;
+    this.#folder = folder;
+    this.#presence = new Presence(presence, byteLength);
     this.#fetcher = fetcher;
   }
 
@@ -72,14 +75,18 @@ export class CachedRangeFile {
   readInto(offset: number, target: Uint8Array): number {
     const range = { start: offset, end: Math.min(offset + target.length, this.length) };
     for (let attempt = 0; attempt < attemptCountMax; attempt++) {
-      const { generation } = this.#presence;
+      const { fileNumber } = this.#presence;
       if (!this.#presence.covers(range)) {
         this.#fetcher.fetchNow([range]);
         continue;
       }
-      const count = this.#readFile(offset, target.subarray(0, range.end - range.start));
-      // An eviction during the read may have replaced the bytes by zeros.
-      if (this.#presence.generation === generation) return count;
+      const part = target.subarray(0, range.end - range.start);
+      const result = this.#tryRead(fileNumber, offset, part);
+      // An eviction during the read may have replaced the bytes by zeros, or removed the file before it was opened.
+      if (this.#presence.fileNumber !== fileNumber) continue;
+      if (typeof result === 'number') return result;
+      const reason = systemErrorCode(result.cause) ?? 'unknown';
+      throw new CodedError('cache-failed', { reason }, result);
     }
     throw new CodedError('cache-too-small');
   }
@@ -101,27 +108,36 @@ export class CachedRangeFile {
   }
 
   close(): void {
-    closeSync(this.#descriptor);
+    if (this.#open !== undefined) closeSync(this.#open.descriptor);
+    this.#open = undefined;
   }
 
-  #readFile(offset: number, target: Uint8Array): number {
-    let filled = 0;
-    while (filled < target.length) {
-      const rest = target.length - filled;
-      const count = readSync(this.#descriptor, target, filled, rest, offset + filled);
-      if (count === 0) break;
-      filled += count;
+  /** Returns the number of bytes, or the cause of the failure. */
+  #tryRead(fileNumber: number, offset: number, target: Uint8Array): number | { cause: unknown } {
+    try {
+      return readFully(this.#openFile(fileNumber), offset, target);
+    } catch (cause) {
+      return { cause };
     }
-    return filled;
+  }
+
+  #openFile(fileNumber: number): number {
+    if (this.#open?.fileNumber !== fileNumber) {
+      this.close();
+      const descriptor = openSync(cacheFilePath(this.#folder, fileNumber), 'r');
+      this.#open = { fileNumber, descriptor };
+    }
+    return this.#open.descriptor;
   }
 }
 
-function openOrThrow(path: string): number {
-  const failed = (cause: unknown) =>
-    new CodedError('cache-failed', { reason: systemErrorCode(cause) ?? 'unknown' }, { cause });
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    throw failed(error);
+function readFully(descriptor: number, offset: number, target: Uint8Array): number {
+  let filled = 0;
+  while (filled < target.length) {
+    const rest = target.length - filled;
+    const count = readSync(descriptor, target, filled, rest, offset + filled);
+    if (count === 0) break;
+    filled += count;
   }
+  return filled;
 }

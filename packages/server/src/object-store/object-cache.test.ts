@@ -15,6 +15,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
+import { nodeFs } from '../storage/node-fs.ts';
+import { catalogueName, parseCatalogue } from './cache-catalogue.ts';
 import { CachedRangeFile } from './cached-range-file.ts';
 import { ObjectCache } from './object-cache.ts';
 import { Presence } from './presence.ts';
@@ -30,10 +32,19 @@ beforeEach(() => {
   store = new MemoryStore();
   clock = new ManualClock();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(async () => {
+  for (const cache of opened.splice(0)) await cache.close();
+  rmSync(folder, { recursive: true });
+});
 
-const open = (bytesMax = 100 * megabyte) =>
-  ObjectCache.open({ folder, bytesMax, requestCountMax: 4 }, { store, clock });
+const opened: ObjectCache[] = [];
+
+async function open(bytesMax = 100 * megabyte): Promise<ObjectCache> {
+  const options = { folder, bytesMax, requestCountMax: 4 };
+  const cache = await ObjectCache.open(options, { store, clock, fs: nodeFs });
+  opened.push(cache);
+  return cache;
+}
 
 async function put(name: string, byteLength = megabyte): Promise<Uint8Array> {
   const bytes = new Uint8Array(byteLength);
@@ -41,6 +52,11 @@ async function put(name: string, byteLength = megabyte): Promise<Uint8Array> {
   await store.put(name, bytes);
   return bytes;
 }
+
+const dataFiles = () =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== catalogueName)
+    .map(({ parentPath, name }) => join(parentPath, name));
 
 const gets = () => store.calls.filter((call) => call.startsWith('get')).length;
 
@@ -67,22 +83,61 @@ test('behavior: readers of the same range share one request', async () => {
   expect(gets()).toBe(1);
 });
 
-test('behavior: fetched ranges survive a restart, and after a damaged map they are fetched again', async () => {
+test('behavior: fetched ranges survive a restart, and without a catalogue they are fetched again', async () => {
   const bytes = await put('a');
-  await put('b');
-  const first = await open();
-  await first.use('a', 'a', bytes.length).read(10_000, 100);
-  await first.use('b', 'b', bytes.length).read(0, 1);
-  first.close();
-  writeFileSync(join(folder, 'b.map'), 'nonsense');
-  const second = await open();
-  expect(second.bytes).toBe(4_096);
-  expect(await second.use('a', 'a', bytes.length).read(10_000, 100)).toEqual(
-    bytes.slice(10_000, 10_100),
-  );
+  const read = async () => {
+    const cache = await open();
+    const { bytes: restored } = cache;
+    const object = cache.use('a', 'a', bytes.length);
+    expect(await object.read(10_000, 100)).toEqual(bytes.slice(10_000, 10_100));
+    expect(await object.read(bytes.length - 5, 5)).toEqual(bytes.slice(-5));
+    await cache.close();
+    return restored;
+  };
+  expect(await read()).toBe(0);
   expect(gets()).toBe(2);
-  expect(await second.use('b', 'b', bytes.length).read(0, 1)).toEqual(bytes.slice(0, 1));
-  expect(gets()).toBe(3);
+  expect(await read()).toBe(8_192);
+  expect(gets()).toBe(2);
+  writeFileSync(join(folder, catalogueName), 'nonsense');
+  expect(await read()).toBe(0);
+  expect(gets()).toBe(4);
+  expect(dataFiles()).toHaveLength(1);
+});
+
+test('behavior: the files of the first version, which had no catalogue, are removed', async () => {
+  for (const name of ['a.data', 'a.map', 'b.map.tmp']) writeFileSync(join(folder, name), 'old');
+  await (await open()).close();
+  expect(readdirSync(folder)).toEqual([catalogueName]);
+});
+
+test('limit: an object has a file only while something of it is cached', async () => {
+  const cache = await open(8_192);
+  await put('a');
+  for (const name of ['a', 'b', 'c']) expect(cache.use(name, 'a', megabyte).location).toBeDefined();
+  expect(dataFiles()).toEqual([]);
+  expect([...cache.names()]).toEqual([]);
+  const objects = ['a', 'b', 'c'].map((name) => cache.use(name, 'a', megabyte));
+  for (const object of objects) await object.read(0, 1);
+  expect([...cache.names()]).toEqual(['b', 'c']);
+  store.isDown = true;
+  await expect(cache.use('d', 'a', megabyte).read(0, 1)).rejects.toThrow();
+  await cache.close();
+  expect(dataFiles()).toHaveLength(2);
+  expect([...parseCatalogue(readFileSync(join(folder, catalogueName))).files.keys()]).toEqual([
+    'b',
+    'c',
+  ]);
+});
+
+test('behavior: an object whose file is missing is fetched again', async () => {
+  const bytes = await put('a');
+  const first = await open();
+  await first.use('a', 'a', bytes.length).read(0, 10);
+  await first.close();
+  for (const path of dataFiles()) rmSync(path);
+  const second = await open();
+  expect(await second.use('a', 'a', bytes.length).read(0, 10)).toEqual(bytes.slice(0, 10));
+  expect(second.bytes).toBe(4_096);
 });
 
 test('limit: the cache stays within its size, evicts objects that were used once first, and frees the disk space', async () => {
@@ -102,8 +157,8 @@ test('limit: the cache stays within its size, evicts objects that were used once
   expect(gets()).toBe(before);
   await cache.use('scan-0', 'scan-0', megabyte).read(0, 1);
   expect(gets()).toBe(before + 1);
-  const data = readdirSync(folder).filter((name) => name.endsWith('.data'));
-  const blocks = data.reduce((sum, name) => sum + statSync(join(folder, name)).blocks * 512, 0);
+  await cache.close();
+  const blocks = dataFiles().reduce((sum, path) => sum + statSync(path).blocks * 512, 0);
   expect(blocks).toBeLessThanOrEqual(5 * megabyte);
 });
 
@@ -170,7 +225,7 @@ test('limit: many objects share few open files, and each is read again after its
   const first = cache.use('object-0', 'shared', bytes.length);
   expect(await first.read(0, 3)).toEqual(bytes.slice(0, 3));
   expect(gets()).toBe(calls);
-  cache.close();
+  await cache.close();
 });
 
 test('behavior: bytes that are being fetched in advance are not requested again by a reader that needs them', async () => {
@@ -197,58 +252,50 @@ test('limit: neither evictions nor objects that a lookup keeps for long need mor
   for (const object of objects) expect(object.location.byteLength).toBe(bytes.length);
   for (const object of objects) await object.read(0, 1);
   expect(openCount()).toBeLessThan(300);
-  first.close();
+  await first.close();
   expect(openCount()).toBeLessThan(20);
   // All objects but one have to be evicted.
   const second = await open(4_096);
   for (let i = 0; i < 600; i++) await second.use(`object-${i}`, 'shared', 5_000).read(0, 1);
   expect(second.counters.evictions).toBeGreaterThan(1_000);
   expect(openCount()).toBeLessThan(300);
-  second.close();
+  await second.close();
 });
 
-test('behavior: a process that starts after a kill does not trust the map of content that was evicted', async () => {
-  const bytes = await put('a');
-  const killed = await open();
-  await killed.use('a', 'a', bytes.length).read(10_000, 100);
-  // Closing writes the map.
-  killed.close();
-  killed.use('a', 'a', bytes.length).evict();
-  const next = await open();
-  expect(await next.use('a', 'a', bytes.length).read(10_000, 100)).toEqual(
-    bytes.slice(10_000, 10_100),
-  );
-});
-
-test('behavior: a thread that sees the generation after an eviction sees none of the evicted ranges', () => {
+test('behavior: a thread that sees the number of a new file sees none of the evicted ranges', () => {
   const presence = Presence.create(megabyte);
   const range = { start: 0, end: 8_192 };
+  presence.startFile(1);
   presence.add(range);
   const covered: boolean[] = [];
-  const { add } = Atomics;
-  const observed = vi.spyOn(Atomics, 'add').mockImplementation((...args) => {
-    covered.push(presence.covers(range));
-    return add(...args);
+  const { store: write } = Atomics;
+  const observed = vi.spyOn(Atomics, 'store').mockImplementation((array, index, value) => {
+    if (typeof value === 'bigint') covered.push(presence.covers(range));
+    return write(array as never, index, value as never);
   });
-  presence.clear();
+  presence.startFile(2);
   observed.mockRestore();
   expect(covered).toEqual([false]);
-  expect(presence.generation).toBe(1);
+  expect(presence.fileNumber).toBe(2);
 });
 
 test('behavior: an object that is removed while a range is being written does not write to another file', async () => {
   const bytes = await put('a');
   const cache = await open();
   const object = cache.use('a', 'a', bytes.length);
+  await object.read(500_000, 1);
   const path = join(folder, 'other');
   // The write waits until a thread of the runtime is free.
   const busy = Array.from({ length: 4 }, () => promisify(pbkdf2)('a', 'b', 400_000, 64, 'sha512'));
-  const fetched = object.fetch([{ start: 0, end: 8_192 }]).catch(({ code }) => code);
-  while (cache.counters.requests === 0) await nextTurn();
+  const fetched = object.fetch([{ start: 0, end: 8_192 }]);
+  while (cache.counters.requests === 1) await nextTurn();
   cache.remove('a');
   const other = openSync(path, 'w+');
   await Promise.all(busy);
-  expect(await fetched).toBe('cache-failed');
+  await fetched;
+  expect(await object.read(0, 8_192)).toEqual(bytes.slice(0, 8_192));
   expect(readFileSync(path)).toHaveLength(0);
   closeSync(other);
+  await cache.close();
+  expect(dataFiles().filter((name) => name !== path)).toHaveLength(1);
 });

@@ -1,10 +1,10 @@
 /**
  * Which parts of an object are in its cache file: one bit for each granule, in memory that all threads share.
  *
- *   word 0    the generation, which is incremented when the content was evicted
- *   word 1…   bits, 32 granules per word
+ *   bytes 0 to 7    the number of the cache file, or 0 while nothing is cached. It changes when the content is evicted.
+ *   then            bits, 32 granules per word
  *
- * A reader has read the right bytes if its granules were present before the read and the generation has not changed after it.
+ * A reader has read the right bytes if its granules were present before the read and the number has not changed after it.
  */
 import type { ByteRange } from './object-store.ts';
 
@@ -15,36 +15,75 @@ export const granuleBytes = 4_096;
 const gapGranules = 8;
 /** A longer run is fetched by several requests at the same time. */
 const runGranules = 1_024;
+const headerBytes = 8;
+
+/** The names of the folders below that of the cache. */
+export const subfolderPattern = /^[0-9a-f]{2}$/;
+
+/** Cache files are in 256 folders, because large folders are slow on some file systems. */
+export function cacheFilePath(folder: string, fileNumber: number): string {
+  return `${folder}/${(fileNumber % 256).toString(16).padStart(2, '0')}/${fileNumber}`;
+}
+
+/** Returns the number of granules in runs, see `Presence.runs`. */
+export function countGranules(runs: string): number {
+  let sum = 0;
+  for (let end = -1; end < runs.length; ) {
+    const start = runs.indexOf('+', end + 1) + 1;
+    if (start === 0) return sum;
+    end = runs.indexOf(',', start);
+    if (end < 0) end = runs.length;
+    sum += Number(runs.slice(start, end));
+  }
+  return sum;
+}
 
 export class Presence {
-  readonly words: Int32Array<SharedArrayBuffer>;
+  readonly buffer: SharedArrayBuffer;
   readonly #byteLength: number;
+  readonly #fileNumber: BigInt64Array;
+  readonly #bits: Int32Array;
 
   constructor(buffer: SharedArrayBuffer, byteLength: number) {
-    this.words = new Int32Array(buffer);
+    this.buffer = buffer;
     this.#byteLength = byteLength;
+    this.#fileNumber = new BigInt64Array(buffer, 0, 1);
+    this.#bits = new Int32Array(buffer, headerBytes);
   }
 
   static create(byteLength: number): Presence {
-    const wordCount = 1 + Math.ceil(Math.ceil(byteLength / granuleBytes) / 32);
-    return new Presence(new SharedArrayBuffer(wordCount * 4), byteLength);
+    const wordCount = Math.ceil(Math.ceil(byteLength / granuleBytes) / 32);
+    return new Presence(new SharedArrayBuffer(headerBytes + wordCount * 4), byteLength);
   }
 
-  get buffer(): SharedArrayBuffer {
-    return this.words.buffer;
+  get fileNumber(): number {
+    return Number(Atomics.load(this.#fileNumber, 0));
   }
 
-  get generation(): number {
-    return Atomics.load(this.words, 0);
+  /** Marks all granules as missing, then changes the file: a reader that sees the new number must not see the granules of the old file. */
+  startFile(fileNumber: number): void {
+    for (let word = 0; word < this.#bits.length; word++) Atomics.store(this.#bits, word, 0);
+    Atomics.store(this.#fileNumber, 0, BigInt(fileNumber));
   }
 
-  /** The bytes of all granules that are present. */
-  get presentBytes(): number {
-    let count = 0;
-    for (let granule = 0; granule * granuleBytes < this.#byteLength; granule++) {
-      if (this.#has(granule)) count++;
+  /** The runs of granules that are present, such as `0+1,7900+292`: the first granule and the count of each. */
+  get runs(): string {
+    const runs: string[] = [];
+    const count = Math.ceil(this.#byteLength / granuleBytes);
+    for (let granule = 0; granule < count; granule++) {
+      if (!this.#has(granule)) continue;
+      const start = granule;
+      while (granule < count && this.#has(granule)) granule++;
+      runs.push(`${start}+${granule - start}`);
     }
-    return count * granuleBytes;
+    return runs.join();
+  }
+
+  addRuns(runs: string): void {
+    for (const run of runs.split(',')) {
+      const [start = 0, count = 0] = run.split('+').map(Number);
+      this.add({ start: start * granuleBytes, end: (start + count) * granuleBytes });
+    }
   }
 
   /** Returns whether all bytes of a range are present. */
@@ -60,19 +99,10 @@ export class Presence {
   add({ start, end }: ByteRange): number {
     let added = 0;
     for (let granule = start / granuleBytes; granule * granuleBytes < end; granule++) {
-      const before = Atomics.or(this.words, 1 + (granule >> 5), 1 << (granule & 31));
+      const before = Atomics.or(this.#bits, granule >> 5, 1 << (granule & 31));
       if ((before & (1 << (granule & 31))) === 0) added++;
     }
     return added * granuleBytes;
-  }
-
-  /**
-   * Marks all granules as missing, and then increments the generation: a reader that sees the new generation must not see
-   * the old granules, and one that saw them notices the new generation after its read.
-   */
-  clear(): void {
-    for (let word = 1; word < this.words.length; word++) Atomics.store(this.words, word, 0);
-    Atomics.add(this.words, 0, 1);
   }
 
   /**
@@ -105,6 +135,6 @@ export class Presence {
   }
 
   #has(granule: number): boolean {
-    return ((Atomics.load(this.words, 1 + (granule >> 5)) >>> (granule & 31)) & 1) === 1;
+    return ((Atomics.load(this.#bits, granule >> 5) >>> (granule & 31)) & 1) === 1;
   }
 }

@@ -8,6 +8,7 @@ import { collectBucket } from '../../cluster/collect-bucket.ts';
 import { keepLease } from '../../cluster/reader-leases.ts';
 import type { DamageWatch } from '../../cluster/watch-damage.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
+import { nodeFs } from '../../storage/node-fs.ts';
 import type { Closers } from '../closers.ts';
 import type { StoreConfig } from '../config/remote-schema.ts';
 import type { OpenDatasetDependencies } from '../open-dataset.ts';
@@ -40,8 +41,8 @@ export async function openBucketOf(
   const { cacheBytesMax, requestCountMax } = config;
   const cacheFolder = join(folder, 'cache');
   const options = { dataset: names.name, cacheFolder, cacheBytesMax, requestCountMax };
-  const bucket = await openBucket(options, { store, clock: dependencies.clock });
-  dependencies.closers.add(async () => bucket.cache.close());
+  const bucket = await openBucket(options, { store, clock: dependencies.clock, fs: nodeFs });
+  dependencies.closers.add(() => bucket.cache.close());
   return bucket;
 }
 

@@ -104,9 +104,9 @@ async function openBucketOf(name: string, { store: config }: Config) {
   const cacheFolder = await mkdtemp(join(tmpdir(), 'sluice-transfer-'));
   const { cacheBytesMax, requestCountMax } = config;
   const options = { dataset: name, cacheFolder, cacheBytesMax, requestCountMax };
-  const bucket = await openBucket(options, { store, clock: systemClock });
+  const bucket = await openBucket(options, { store, clock: systemClock, fs: nodeFs });
   const close = async () => {
-    bucket.cache.close();
+    await bucket.cache.close();
     await store.close();
     await rm(cacheFolder, { recursive: true, force: true });
   };

@@ -15,6 +15,7 @@ import type { MemoryStore } from '../../object-store/testing/memory-store.ts';
 import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
+import { nodeFs } from '../../storage/node-fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { type Bucket, openBucket } from '../bucket.ts';
 import { ManifestKeeper } from '../manifest-keeper.ts';
@@ -42,9 +43,16 @@ export async function startMember(
   const cacheFolder = mkdtempSync(join(tmpdir(), 'sluice-member-'));
   const bucket = await openBucket(
     { dataset: datasetName, cacheFolder, cacheBytesMax: 1 << 30, requestCountMax: 4 },
-    { store, clock: systemClock },
+    { store, clock: systemClock, fs: nodeFs },
   );
-  const manifest = await prepareReplica(folder, { writer: 'test', mayWrite }, { fs, bucket, feed });
+  const manifest = await prepareReplica(
+    folder,
+    { writer: 'test', mayWrite },
+    { fs, bucket, feed },
+  ).catch(async (error: unknown) => {
+    await bucket.cache.close();
+    throw error;
+  });
   const replica = new Replica({ dataset: datasetName, feed, store, clock: systemClock }, manifest);
   const dependencies = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   if (!(await datasetExists(folder, fs))) {
@@ -73,7 +81,7 @@ export async function startMember(
   };
   const close = async () => {
     await dataset.close();
-    bucket.cache.close();
+    await bucket.cache.close();
     rmSync(cacheFolder, { recursive: true });
   };
   return { dataset, replica, bucket, keeper, close };

@@ -185,7 +185,9 @@ export class SimFs implements Fs {
       },
       truncate: async (length) => {
         step('truncate');
-        inode.current = inode.current.slice(0, length);
+        const kept = inode.current.subarray(0, length);
+        inode.current = new Uint8Array(length);
+        inode.current.set(kept);
       },
       sync: async () => {
         // A failed sync clears the dirty ranges, as Linux does: the next sync succeeds without writing them.

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeBase58 } from '@sluice/base/base58';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../../../../base/src/testing/manual-clock.ts';
 import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
@@ -14,6 +14,7 @@ import { MemoryStore } from '../../object-store/testing/memory-store.ts';
 import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
+import { nodeFs } from '../../storage/node-fs.ts';
 import { SignatureCandidates } from './signature-candidates.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-signature-candidates-'));
@@ -40,14 +41,15 @@ const segments = Array.from(
 
 let store: MemoryStore;
 let candidates: SignatureCandidates;
+let cache: ObjectCache;
 
 beforeEach(async () => {
   store = new MemoryStore();
   for (const { id } of segments) await store.put(id, bytes);
   const options = { folder: mkdtempSync(join(folder, 'cache-')), bytesMax: 1 << 26 };
-  const cache = await ObjectCache.open(
+  cache = await ObjectCache.open(
     { ...options, requestCountMax: 4 },
-    { store, clock: new ManualClock() },
+    { store, clock: new ManualClock(), fs: nodeFs },
   );
   const dataset = {
     remoteSegment: ({ id, byteLength }: SealedSegment) => {
@@ -57,6 +59,8 @@ beforeEach(async () => {
   } as unknown as DatasetReader;
   candidates = new SignatureCandidates({ dataset, pool });
 });
+
+afterEach(() => cache.close());
 
 async function find(signature: Uint8Array, of: readonly SealedSegment[] = segments) {
   const found: string[] = [];
