@@ -6,7 +6,7 @@ import { listeningPort } from '@sluice/base/listening-port';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { encodeFrame, FrameReader } from './frame-reader.ts';
-import { callOnce, GrpcChannel } from './grpc-channel.ts';
+import { GrpcChannel } from './grpc-channel.ts';
 import { createGrpcServer, type GrpcServer, type ServedCall } from './grpc-server.ts';
 import type { GrpcStatus } from './grpc-status.ts';
 import { MessageReader } from './message-reader.ts';
@@ -65,21 +65,6 @@ describe('calls', () => {
     expect(await call.ended).toEqual({ code: 13, message: 'lagged: 100 % behind' });
     expect(messages.map((message) => Buffer.compare(message, sent))).toEqual([0, 0, 0]);
     expect(seen).toEqual([SUBSCRIBE_PATH, 'secret']);
-  });
-
-  test('default: a call with one response returns it', async () => {
-    const channel = await start((call) => {
-      call.onMessage = (message) => {
-        call.send(message);
-        call.end({ code: 0, message: '' });
-      };
-    });
-    const options = { path: '/a/B', metadata: {}, messageBytesMax: 100, request: Buffer.from('x') };
-    const { signal } = new AbortController();
-    expect(Buffer.from((await callOnce(channel, options, signal)) as Uint8Array)).toEqual(
-      Buffer.from('x'),
-    );
-    expect(await callOnce(channel, options, AbortSignal.abort())).toMatchObject({ code: 1 });
   });
 
   test('limit: a message above the limit ends the call before it is received', async () => {

@@ -133,27 +133,3 @@ function codeOf(error: NodeJS.ErrnoException): string {
   const isOfConnection = cause instanceof Error && 'code' in cause;
   return String(isOfConnection ? cause.code : (error.code ?? 'the call failed'));
 }
-
-/** Makes a call with one request and one response. */
-export async function callOnce(
-  channel: GrpcChannel,
-  options: Omit<GrpcCallOptions, 'onMessage'> & { readonly request: Uint8Array },
-  signal: AbortSignal,
-): Promise<Uint8Array | GrpcStatus> {
-  let response: Uint8Array | undefined;
-  const call = channel.open({
-    ...options,
-    onMessage: (message) => {
-      response = message;
-    },
-  });
-  const onAbort = () => call.cancel();
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  call.send(options.request);
-  call.endSending();
-  const status = await call.ended;
-  signal.removeEventListener('abort', onAbort);
-  if (status.code !== GRPC_CODES.ok) return status;
-  return response ?? { code: GRPC_CODES.internal, message: 'the response has no message' };
-}

@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:http';
+import type { GrpcServer } from '@sluice/grpc/grpc-server';
 import { WebSocketServer } from 'ws';
 import { Faults } from './faults/faults.ts';
 import { createControlServer } from './node/control-server.ts';
+import { GrpcNode } from './node/grpc-node.ts';
 import { NODE_LIMITS, type NodeLimits } from './node/limits.ts';
 import { listen, stopServer } from './node/listen.ts';
 import { createNodeServer } from './node/node-server.ts';
@@ -18,6 +20,9 @@ export interface NodeOptions {
   readonly port?: number;
   readonly wsPort?: number;
   readonly controlPort?: number;
+  readonly grpcPort?: number;
+  /** The `x-token` that gRPC clients must send; none by default. */
+  readonly grpcToken?: string;
   /** How many slots this node is behind the ledger. */
   readonly lagSlots?: number;
   readonly limits?: Partial<NodeLimits>;
@@ -27,6 +32,7 @@ export interface SimulatedNode {
   readonly rpcUrl: string;
   readonly wsUrl: string;
   readonly controlUrl: string;
+  readonly grpcUrl: string;
   readonly ledger: SimulatedLedger;
   readonly faults: Faults;
   /** Returns the current state of the node. */
@@ -48,23 +54,28 @@ export async function startNode(
   const blocks = new RenderedBlocks({ bytesMax: limits.renderedBytesMax }, ledger);
   const rpc = { chain, view, faults, blocks };
   const subscriptions = new Subscriptions({ limits }, rpc);
+  const grpcNode = new GrpcNode({ token: options.grpcToken }, { ...rpc, clock, limits });
   const servers = {
     rpc: createNodeServer({ ...rpc, clock, limits }),
     ws: createSocketOnlyServer(),
     control: createControlServer({ faults, time, view, slotMs }),
   };
   acceptSockets([servers.rpc, servers.ws], subscriptions, limits);
-  const urls = await listenAll(servers, options);
+  const urls = await listenAll(servers, grpcNode.grpc, options);
   const stop = new AbortController();
-  const onProcessed = (slots: readonly ProcessedSlot[]) => {
+  const onProcessed = (slots: readonly ProcessedSlot[], state: NodeState) => {
     subscriptions.publish(slots);
+    grpcNode.publish(state);
     const newest = slots.at(-1);
     const next = newest && chain.blockAt(chain.nextBlock(newest.slot + 1));
     if (next !== undefined) blocks.prepare(next);
   };
   const notified = { view, time, faults, onProcessed };
   const running = notifyChanges({ slotMs }, notified, stop.signal);
-  faults.onChange(() => subscriptions.closeByFault());
+  faults.onChange(() => {
+    subscriptions.closeByFault();
+    grpcNode.endByFault();
+  });
   return {
     ...urls,
     ledger,
@@ -73,7 +84,7 @@ export async function startNode(
     close: async () => {
       stop.abort();
       subscriptions.terminate();
-      await Promise.all([running, ...Object.values(servers).map(stopServer)]);
+      await Promise.all([running, grpcNode.grpc.stop(), ...Object.values(servers).map(stopServer)]);
     },
   };
 }
@@ -101,22 +112,25 @@ function acceptSockets(
 
 async function listenAll(
   servers: { rpc: Server; ws: Server; control: Server },
+  grpc: GrpcServer,
   options: NodeOptions,
-): Promise<Pick<SimulatedNode, 'rpcUrl' | 'wsUrl' | 'controlUrl'>> {
+): Promise<Pick<SimulatedNode, 'rpcUrl' | 'wsUrl' | 'controlUrl' | 'grpcUrl'>> {
   const host = options.host ?? '127.0.0.1';
   const name = host.includes(':') ? `[${host}]` : host;
   try {
     const port = await listen(servers.rpc, host, options.port);
     const wsPort = await listen(servers.ws, host, options.wsPort);
     const controlPort = await listen(servers.control, host, options.controlPort);
+    const grpcPort = await listen(grpc.server, host, options.grpcPort);
     return {
       rpcUrl: `http://${name}:${port}`,
       wsUrl: `ws://${name}:${wsPort}`,
       controlUrl: `http://${name}:${controlPort}`,
+      grpcUrl: `http://${name}:${grpcPort}`,
     };
   } catch (error) {
     // If one port cannot be bound, all servers are stopped.
-    await Promise.all(Object.values(servers).map(stopServer));
+    await Promise.all([grpc.stop(), ...Object.values(servers).map(stopServer)]);
     throw error;
   }
 }

@@ -52,6 +52,9 @@ export class SourceBuilder {
         case 'rpc':
           sources.push({ ...describeNode(source), name });
           break;
+        case 'grpc':
+          sources.push({ ...source, name });
+          break;
         case 'portal':
           sources.push({ kind: 'portal', name, url: source.url, key: source.key });
           break;

@@ -5,6 +5,7 @@ import { ADDRESSES } from '../source/source-addresses.ts';
 
 export interface SourceChoice {
   readonly rpc?: readonly string[];
+  readonly grpc?: readonly string[];
   readonly portal?: readonly string[];
   readonly archive?: readonly string[];
   readonly ws?: string;
@@ -17,6 +18,17 @@ export function portalOption(what: string): Option {
   );
 }
 
+export function grpcOption(what: string): Option {
+  return new Option(
+    '--grpc <url...>',
+    `${what}: https://HOST:PORT; set SLUICE_GRPC_TOKEN if they require an x-token`,
+  );
+}
+
+export function grpcToken(): string | undefined {
+  return env['SLUICE_GRPC_TOKEN'] || undefined;
+}
+
 /** The key is not an option, because every user of the machine can read a command line. An empty variable counts as unset. */
 export function portalKey(): string | undefined {
   return env['SLUICE_PORTAL_KEY'] || undefined;
@@ -25,10 +37,10 @@ export function portalKey(): string | undefined {
 /** Reports an invalid address by its option. The address is not repeated, because it may contain a key. */
 export function checkAddresses(
   command: Command,
-  { rpc = [], portal = [], archive = [], ws }: SourceChoice,
+  { rpc = [], grpc = [], portal = [], archive = [], ws }: SourceChoice,
 ): void {
-  const given = { rpc, portal, archive, ws: ws === undefined ? [] : [ws] };
-  for (const option of ['rpc', 'portal', 'archive', 'ws'] as const) {
+  const given = { rpc, grpc, portal, archive, ws: ws === undefined ? [] : [ws] };
+  for (const option of ['rpc', 'grpc', 'portal', 'archive', 'ws'] as const) {
     const { expected, isValid } = ADDRESSES[option];
     if (!given[option].every(isValid)) command.error(`error: --${option} needs ${expected}`);
   }

@@ -3,12 +3,17 @@ import { unreachable } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import type { Random } from '@sluice/base/random';
 import { ArchiveSource, type ArchiveSourceOptions } from './archive/archive-source.ts';
+import { GrpcSource, type GrpcSourceOptions } from './grpc/grpc-source.ts';
 import { PortalSource, type PortalSourceOptions } from './portal/portal-source.ts';
 import type { FetchThread } from './rpc/fetch-thread.ts';
 import { RpcSource, type RpcSourceOptions } from './rpc/rpc-source.ts';
 import type { Source } from './source.ts';
 
-export type SourceOptions = RpcSourceOptions | PortalSourceOptions | ArchiveSourceOptions;
+export type SourceOptions =
+  | RpcSourceOptions
+  | GrpcSourceOptions
+  | PortalSourceOptions
+  | ArchiveSourceOptions;
 
 export interface SourceDependencies {
   readonly clock: Clock;
@@ -28,6 +33,8 @@ export function openSource(options: SourceOptions, given: SourceDependencies): S
   switch (options.kind) {
     case 'rpc':
       return new RpcSource(options, dependencies);
+    case 'grpc':
+      return new GrpcSource(options, dependencies);
     case 'portal':
       return new PortalSource(options, dependencies);
     case 'archive':

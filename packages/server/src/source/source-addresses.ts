@@ -9,6 +9,10 @@ export const ADDRESSES = {
     expected: 'an address that starts with http:// or https://',
     isValid: (text: string) => isParsed(text, parseSourceUrl),
   },
+  grpc: {
+    expected: 'http://HOST:PORT or https://HOST:PORT, without a path',
+    isValid: (text: string) => isParsed(text, parseSourceUrl) && isOrigin(new URL(text)),
+  },
   portal: {
     expected: 'the address of a dataset, http://HOST/datasets/NAME',
     isValid: (text: string) => isParsed(text, parsePortalUrl),
@@ -24,6 +28,11 @@ export const ADDRESSES = {
       text === 'none' || (URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol)),
   },
 } as const;
+
+/** A gRPC address has no path, because methods have theirs, and no password, because the token is a header. */
+function isOrigin({ pathname, search, username, password }: URL): boolean {
+  return pathname === '/' && `${search}${username}${password}` === '';
+}
 
 function isParsed(text: string, parse: (text: string) => URL): boolean {
   try {

@@ -29,6 +29,9 @@ export interface SourceIdentity {
 export const headTimeoutMs = 10_000;
 export const historyTimeoutMs = 30_000;
 
+/** Servers write 32 zero bytes for an unknown parent hash. */
+export const unknownHash = '1'.repeat(32);
+
 /** The largest range of `listSlots`, which is the limit of nodes. */
 export const listSlotsMax = 500_000;
 
@@ -52,6 +55,10 @@ export interface Source {
   readonly format: BlockFormat;
   /** Whether the source limits the number of requests per second. */
   readonly isRateLimited: boolean;
+  /** Whether blocks arrive by themselves. Such a source usually has a new block first, and takes the lead at once then. */
+  readonly isPushed?: boolean;
+  /** What the source is doing, for `/status`. */
+  readonly activity?: string;
   /** Absent if the source has no notifications; it is polled then. */
   readonly notices?: SlotNotices;
   identity(signal: AbortSignal): Promise<SourceResult<SourceIdentity>>;

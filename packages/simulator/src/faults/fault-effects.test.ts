@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { SimulatedNode } from '../start-node.ts';
+import { GrpcInbox } from '../testing/grpc-inbox.ts';
 import { Inbox } from '../testing/inbox.ts';
 import { exactLamports } from '../testing/render-plain-block.ts';
 import {
@@ -378,6 +379,34 @@ const effects: Record<FaultKind, () => Promise<void>> = {
       slots.push(((await inbox.nextResult()) as { slot: number }).slot);
     }
     expect(slots).toEqual([2_002, 2_001, 2_004, 2_003]);
+  },
+  'grpc-omit': async () => {
+    const inbox = GrpcInbox.open(node, { slots: true });
+    await inbox.ready();
+    node.faults.set({ kind: 'grpc-omit', part: 'slot', fromSlot: 2_001, toSlot: 2_002 });
+    advance(3);
+    let update = await inbox.next();
+    while (update.kind !== 'slot' || update.slot <= 2_000) update = await inbox.next();
+    expect(update).toEqual({ kind: 'slot', slot: 2_003, status: 'processed' });
+    inbox.close();
+  },
+  'grpc-end': async () => {
+    const running = GrpcInbox.open(node, { slots: true });
+    await running.ready();
+    node.faults.set({ kind: 'grpc-end', times: 1, message: 'lagged' });
+    expect(await running.ended).toEqual({ code: 13, message: 'lagged' });
+  },
+  'grpc-no-replay': async () => {
+    node.faults.set({ kind: 'grpc-no-replay', status: 13, message: 'not supported' });
+    const replay = GrpcInbox.open(node, { slots: true, fromSlot: 1_990 });
+    expect(await replay.ended).toEqual({ code: 13, message: 'not supported' });
+    const live = GrpcInbox.open(node, { slots: true });
+    await live.ready();
+    live.close();
+  },
+  'grpc-refuse': async () => {
+    node.faults.set({ kind: 'grpc-refuse' });
+    expect((await GrpcInbox.open(node, { slots: true }).ended).code).toBe(14);
   },
   'ws-close': async () => {
     const inbox = await connect();

@@ -7,7 +7,7 @@
  *   batch   the order of a batch
  *   block   the content of one block
  *   chain   the ledger as the node sees it
- *   socket  the notifications of a WebSocket; methods are the subscribe methods
+ *   socket  the notifications of a WebSocket and the updates of a gRPC stream; methods are the subscribe methods
  */
 export type FaultLayer = 'wire' | 'call' | 'batch' | 'block' | 'chain' | 'socket';
 
@@ -66,6 +66,12 @@ function at(layer: FaultLayer) {
 }
 const [wire, call, batch, block] = [at('wire'), at('call'), at('batch'), at('block')];
 const [chain, socket] = [at('chain'), at('socket')];
+/** A fault that ends a gRPC stream with a status. */
+function grpcEnd(text: string, status: number): FaultSpec {
+  const message = { type: 'text', lengthMax: 1_000, isOptional: true } as const;
+  const parameters = { status: integer(1, 16, status), message };
+  return { ...socket(text, parameters), scope: ['times', 'probability'] };
+}
 const MISSING = 'logs rewards meta inner balances token-balances loaded-addresses'.split(' ');
 
 export const FAULT_KINDS = {
@@ -146,6 +152,16 @@ export const FAULT_KINDS = {
     copies: integer(2, 100, 2),
   }),
   disorder: socket('every second notification is sent before the first'),
+  'grpc-omit': socket('updates of a kind are not sent over gRPC', {
+    part: {
+      type: 'choice',
+      values: ['block', 'transaction', 'block-meta', 'slot', 'ping'],
+      default: 'block',
+    },
+  }),
+  'grpc-end': grpcEnd('running gRPC streams end with a status', 13),
+  'grpc-refuse': grpcEnd('new gRPC streams are refused with a status', 14),
+  'grpc-no-replay': grpcEnd('gRPC streams that request earlier slots are refused', 11),
   'ws-close': socket('WebSockets are closed instead of notified', {
     code: integer(1000, 4999, 1011),
   }),

@@ -1,7 +1,7 @@
 import { CodedError } from '@sluice/base/errors';
 import { findNearestName } from '@sluice/base/find-nearest-name';
 import type { Random } from '@sluice/base/random';
-import { RPC_METHODS, SUBSCRIBE_METHOD } from '../node/method-names.ts';
+import { GRPC_METHOD, RPC_METHODS, SUBSCRIBE_METHOD } from '../node/method-names.ts';
 import {
   FAULT_KINDS,
   type FaultKind,
@@ -192,7 +192,7 @@ function takeScope(entries: Map<string, unknown>, kind: FaultKind): FaultScope {
 }
 
 /** A fault limited to another method would have no effect. Some kinds affect both responses and notifications. */
-const knownMethods: readonly string[] = [...RPC_METHODS, SUBSCRIBE_METHOD];
+const knownMethods: readonly string[] = [...RPC_METHODS, SUBSCRIBE_METHOD, GRPC_METHOD];
 
 function parseMethods(value: unknown): string[] {
   const isList = Array.isArray(value) && value.length > 0 && value.length <= methodCountMax;

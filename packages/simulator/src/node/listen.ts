@@ -1,9 +1,10 @@
 import type { Server } from 'node:http';
+import type { Http2Server } from 'node:http2';
 import { CodedError } from '@sluice/base/errors';
 import { listeningPort } from '@sluice/base/listening-port';
 
 /** Binds a server to a port, or with port 0 to any free one, and returns the port. */
-export function listen(server: Server, host: string, port = 0): Promise<number> {
+export function listen(server: Server | Http2Server, host: string, port = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => {
       const detail = { host, port, reason: error.code ?? error.message };

@@ -13,3 +13,6 @@ export type RpcMethod = (typeof RPC_METHODS)[number];
 
 /** The only subscription of a WebSocket. */
 export const SUBSCRIBE_METHOD = 'slotSubscribe';
+
+/** The method of a gRPC stream, for faults. */
+export const GRPC_METHOD = 'Subscribe';

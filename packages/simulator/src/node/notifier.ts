@@ -18,7 +18,8 @@ export interface NotifierDependencies {
   readonly view: NodeView;
   readonly time: SimulatedTime;
   readonly faults: Faults;
-  readonly onProcessed: (slots: readonly ProcessedSlot[]) => void;
+  /** Called after each change of the state. */
+  readonly onProcessed: (slots: readonly ProcessedSlot[], state: NodeState) => void;
 }
 
 /** Follows the changes of the node's state and reports newly processed blocks until the signal aborts. */
@@ -38,7 +39,7 @@ export async function notifyChanges(
     const oldestMs = nowMs - catchUpSlotsMax * slotMs;
     atMs = Math.max(Math.min(changeMs, nowMs), oldestMs, atMs);
     const next = view.stateAt(atMs);
-    if (!signal.aborted) onProcessed(listProcessed(state, next));
+    if (!signal.aborted) onProcessed(listProcessed(state, next), next);
     state = next;
   }
   stopListening();

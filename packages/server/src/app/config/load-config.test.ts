@@ -94,7 +94,7 @@ test.each([
     {
       key: 'datasets[0].sources[0].kind',
       line: 4,
-      expected: 'rpc or portal or simulator or files',
+      expected: 'rpc or grpc or portal or simulator or files',
     },
   ],
   [

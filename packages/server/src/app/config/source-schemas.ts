@@ -3,6 +3,7 @@ import { keysOf } from '@sluice/protocol/typed-keys';
 import { CHAIN_OPTIONS } from '@sluice/simulator/chain/chain-options';
 import { PROFILES } from '@sluice/simulator/content/content-options';
 import Type, { type Static } from 'typebox';
+import { messageBytesMaxDefault } from '../../source/grpc/grpc-subscription.ts';
 import { ADDRESSES } from '../../source/source-addresses.ts';
 import { choice, count } from './schema-parts.ts';
 
@@ -45,6 +46,43 @@ const rpcSource = Type.Object(
     connectionCountMax: count('connections to the node', 16, { max: 256 }),
   },
   { description: 'A node of the ledger, followed by JSON-RPC. Its WebSocket reports new slots.' },
+);
+
+const grpcSource = Type.Object(
+  {
+    kind: Type.Literal('grpc', { description: 'a node, by Yellowstone gRPC' }),
+    name: sourceName,
+    url: Type.String({
+      secret: 'url',
+      expected: ADDRESSES.grpc.expected,
+      description: "the address of the node's gRPC interface",
+    }),
+    token: Type.Optional(
+      Type.String({
+        secret: 'value',
+        minLength: 1,
+        description: 'sent as `x-token`, if the provider requires one; preferably a variable',
+      }),
+    ),
+    commitment: choice(['confirmed', 'processed'], {
+      default: 'confirmed',
+      description:
+        'with `processed`, blocks are received before they are confirmed, and used as soon as they are',
+    }),
+    subscribe: Type.Optional(
+      choice(['blocks', 'transactions'], {
+        description:
+          'whole blocks, or transactions and block metas that are joined; if absent, whole blocks unless the server refuses them',
+      }),
+    ),
+    messageBytesMax: count('the largest message that is accepted', messageBytesMaxDefault, {
+      min: 1_048_576,
+    }),
+  },
+  {
+    description:
+      'A node that pushes its blocks: Yellowstone gRPC, or another server with this protocol. It has only recent blocks, so a source of kind `rpc` should be configured too.',
+  },
 );
 
 const portalSource = Type.Object(
@@ -115,7 +153,13 @@ const filesSource = Type.Object(
 );
 
 /** The kinds of sources. */
-export const sourceSchema = Type.Union([rpcSource, portalSource, simulatorSource, filesSource]);
+export const sourceSchema = Type.Union([
+  rpcSource,
+  grpcSource,
+  portalSource,
+  simulatorSource,
+  filesSource,
+]);
 
 export type SourceConfig = Static<typeof sourceSchema>;
 
@@ -136,6 +180,8 @@ export function findSourceFaults(source: SourceConfig): SourceFault[] {
   switch (source.kind) {
     case 'rpc':
       return findRpcFaults(source);
+    case 'grpc':
+      return findGrpcFaults(source);
     case 'portal':
       return findPortalFaults(source);
     default:
@@ -156,12 +202,23 @@ function findRpcFaults({ url, ws, headers }: RpcSourceConfig): SourceFault[] {
   return faults;
 }
 
+function findGrpcFaults({ url, token }: Static<typeof grpcSource>): SourceFault[] {
+  const { grpc } = ADDRESSES;
+  return [
+    ...(grpc.isValid(url) ? [] : [{ key: 'url', expected: grpc.expected }]),
+    ...findKeyFaults('token', token),
+  ];
+}
+
 function findPortalFaults({ url, key }: Static<typeof portalSource>): SourceFault[] {
-  const faults: SourceFault[] = [];
   const { portal } = ADDRESSES;
-  if (!portal.isValid(url)) faults.push({ key: 'url', expected: portal.expected });
-  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-    faults.push({ key: 'key', expected: 'a key: printable characters without spaces' });
-  }
-  return faults;
+  return [
+    ...(portal.isValid(url) ? [] : [{ key: 'url', expected: portal.expected }]),
+    ...findKeyFaults('key', key),
+  ];
+}
+
+function findKeyFaults(name: string, value: string | undefined): SourceFault[] {
+  if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return [];
+  return [{ key: name, expected: `a ${name}: printable characters without spaces` }];
 }

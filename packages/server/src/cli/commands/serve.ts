@@ -11,13 +11,20 @@ import {
 import { kindsOption, metaOptionalText, OPTIONAL_KINDS } from '../normalize-choice.ts';
 import { datasetNameOption, retentionOption, slotOption } from '../parse-option.ts';
 import { runConfigured } from '../run-configured.ts';
-import { checkAddresses, portalKey, portalOption } from '../source-options.ts';
+import {
+  checkAddresses,
+  grpcOption,
+  grpcToken,
+  portalKey,
+  portalOption,
+} from '../source-options.ts';
 
 interface ServeCommandOptions extends ListenChoice {
   readonly config?: string;
   readonly data?: string;
   readonly dialect?: 'solana';
   readonly rpc?: readonly string[];
+  readonly grpc?: readonly string[];
   readonly portal?: readonly string[];
   readonly ws?: string;
   readonly dataset?: string;
@@ -60,6 +67,7 @@ const examples = `
 Examples:
   $ sluice serve --data ./data
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset mine --from latest
+  $ sluice serve --grpc https://node.example:10000 --rpc https://node.example --dataset mine
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset recent --keep 7d
   $ sluice serve --portal http://10.0.0.5:8080/datasets/mine --dataset mirror --from earliest
   $ sluice serve --rpc http://127.0.0.1:8899 --dataset mine --dialect solana
@@ -71,6 +79,7 @@ SIGHUP reads keys, limits and the log level again from the configuration and the
 function addFollowOptions(command: Command): void {
   command
     .addOption(new Option('--rpc <url...>', 'follow these nodes by JSON-RPC; needs --dataset'))
+    .addOption(grpcOption('follow these nodes by Yellowstone gRPC; needs --dataset'))
     .addOption(portalOption('follow these datasets of other Sluices; needs --dataset'))
     .addOption(
       new Option(
@@ -129,10 +138,10 @@ const startNames: ReadonlySet<string> = new Set(['latest', 'earliest', 'genesis'
  * Returns the configuration of the dataset that follows sources. Options that would have no effect are rejected.
  */
 function chooseFollow(command: Command, options: ServeCommandOptions): unknown[] | undefined {
-  const { config, rpc = [], portal = [], ws, dataset, ...content } = options;
+  const { config, rpc = [], grpc = [], portal = [], ws, dataset, ...content } = options;
   const { from, keep, votes, metaOptional, backfillTo } = content;
   if (ws !== undefined && rpc.length === 0) command.error('error: --ws needs --rpc URL');
-  if (rpc.length + portal.length === 0) {
+  if (rpc.length + grpc.length + portal.length === 0) {
     const useless = {
       ...{ dataset, from, keep, votes },
       'allow-missing': content.allowMissing,
@@ -140,11 +149,12 @@ function chooseFollow(command: Command, options: ServeCommandOptions): unknown[]
       'backfill-to': backfillTo,
     };
     for (const [name, value] of Object.entries(useless)) {
-      if (value !== undefined) command.error(`error: --${name} needs --rpc URL or --portal URL`);
+      if (value !== undefined)
+        command.error(`error: --${name} needs --rpc URL, --grpc URL or --portal URL`);
     }
     return undefined;
   }
-  const given = rpc.length > 0 ? '--rpc' : '--portal';
+  const given = rpc.length > 0 ? '--rpc' : grpc.length > 0 ? '--grpc' : '--portal';
   if (config !== undefined) {
     command.error(
       `error: ${given} cannot be combined with --config: add a source to the configuration`,
@@ -158,6 +168,8 @@ function chooseFollow(command: Command, options: ServeCommandOptions): unknown[]
   }
   checkAddresses(command, options);
   const sources = [
+    // The first source leads at first, and gRPC has new blocks before the others.
+    ...grpc.map((url) => ({ kind: 'grpc', url, token: grpcToken() })),
     ...rpc.map((url) => ({ kind: 'rpc', url, ws })),
     ...portal.map((url) => ({ kind: 'portal', url, key: portalKey() })),
   ];

@@ -41,6 +41,7 @@ interface SimulateOptions {
   readonly port: number;
   readonly wsPort: number;
   readonly controlPort: number;
+  readonly grpcPort: number;
   readonly blocks?: number;
   readonly out?: string;
   readonly force?: boolean;
@@ -48,13 +49,13 @@ interface SimulateOptions {
 
 /** Options that have no meaning for a file, which contains the whole final chain. */
 const nodeOnlyOptions = [
-  ...['host', 'port', 'wsPort', 'controlPort', 'speed', 'history'],
+  ...['host', 'port', 'wsPort', 'controlPort', 'grpcPort', 'speed', 'history'],
   ...['forkRate', 'forkDepth', 'finalityDistance'],
 ];
 
 export function buildSimulateCommand(context: CommandContext): Command {
   const command = new Command('simulate').description(
-    'Serve a simulated ledger with the JSON-RPC and WebSocket interfaces of a node, or write its blocks to a file.',
+    'Serve a simulated ledger with the JSON-RPC, WebSocket and gRPC interfaces of a node, or write its blocks to a file.',
   );
   addLedgerOptions(command);
   addNodeOptions(command);
@@ -153,7 +154,8 @@ function addNodeOptions(command: Command): void {
       8899,
     )
     .option('--ws-port <port>', 'the port of the WebSocket', portOption, 8900)
-    .option('--control-port <port>', 'the port for faults and time', portOption, 8898);
+    .option('--control-port <port>', 'the port for faults and time', portOption, 8898)
+    .option('--grpc-port <port>', 'the port of Yellowstone gRPC', portOption, 10_000);
 }
 
 function addFileOptions(command: Command): void {
@@ -214,10 +216,10 @@ function ledgerOptions(options: SimulateOptions): SimulatedLedgerOptions {
 }
 
 async function serve(options: SimulateOptions, context: CommandContext): Promise<void> {
-  const { host, port, wsPort, controlPort } = options;
+  const { host, port, wsPort, controlPort, grpcPort } = options;
   const stop = stopSignal();
   const node = await startSimulatedNode(
-    { ...ledgerOptions(options), host, port, wsPort, controlPort },
+    { ...ledgerOptions(options), host, port, wsPort, controlPort, grpcPort },
     { clock: systemClock },
   );
   context.out.write(describeNode(node, options));
@@ -237,6 +239,7 @@ Blocks from slot ${firstAvailableSlot} to the head, now ${confirmedSlot}.
 
   JSON-RPC   ${node.rpcUrl}  (and WebSocket)
   WebSocket  ${node.wsUrl}
+  gRPC       ${node.grpcUrl}  (Yellowstone)
   control    ${node.controlUrl}  (faults and time; GET / lists the requests)
 
 Try:  curl -s ${node.rpcUrl} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"getBlock","params":[${confirmedSlot},{"commitment":"confirmed","maxSupportedTransactionVersion":1}]}'

@@ -56,7 +56,7 @@ const historySlotsMin = 5;
 const catchUpSlots = 2_000;
 /** The smallest range of one list at the head. */
 const windowSlots = 64;
-/** Another source takes the lead after the leader has not delivered an available block for this time. */
+/** Another source that is polled takes the lead after the leader has not delivered an available block for this time. */
 const leaderGraceMs = 200;
 
 export class SourceFollower {
@@ -173,7 +173,8 @@ export class SourceFollower {
       return isLate ? false : this.#branches.resolve(answer.value, signal);
     }
     if (this.#leaderLate?.slot !== slot) this.#leaderLate = { slot, sinceMs: clock.nowMs() };
-    if (clock.nowMs() - this.#leaderLate.sinceMs < leaderGraceMs) return false;
+    const graceMs = source.remote.isPushed === true ? 0 : leaderGraceMs;
+    if (clock.nowMs() - this.#leaderLate.sinceMs < graceMs) return false;
     lead.take(source);
     // It delivers in this round. Until its next round another witness may take the lead, and so on, and then no witness would ever deliver.
     return this.#lead(signal);

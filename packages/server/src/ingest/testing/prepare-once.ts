@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Slot } from '../../ledger/primitives.ts';
-import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
-import { readLineBlock } from '../../source/portal/read-line-block.ts';
+import { blockReaders } from '../../source/read-block.ts';
 import type { BlockFormat } from '../../source/source.ts';
 import { type PreparedBlock, prepareBlock } from '../prepare/prepared-block.ts';
 
@@ -18,8 +17,7 @@ export function prepareOnce(slot: Slot, bytes: Uint8Array, format: BlockFormat):
   const key = `${format} ${slot} ${digest}`;
   const found = known.get(key);
   if (found !== undefined) return found;
-  const read = format === 'line' ? readLineBlock : normalizeBlock;
-  const prepared = prepareBlock(read(slot, bytes));
+  const prepared = prepareBlock(blockReaders[format](slot, bytes, {}));
   if (known.size >= knownMax) known.clear();
   known.set(key, prepared);
   return prepared;

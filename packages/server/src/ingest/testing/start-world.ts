@@ -8,6 +8,7 @@ import {
 import { expect } from 'vitest';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { AlarmCode } from '../../dataset/alarm-codes.ts';
+import type { GrpcSourceOptions } from '../../source/grpc/grpc-source.ts';
 import { type Following, type FollowOptions, followNodes } from './follow-ledger.ts';
 
 export interface World {
@@ -26,6 +27,10 @@ export interface World {
 export interface WorldOptions extends FollowOptions {
   readonly ledger?: SimulatedLedgerOptions;
   readonly nodes?: readonly NodeOptions[];
+  /** How the nodes are followed; by RPC if absent. */
+  readonly by?: 'rpc' | 'grpc' | 'both';
+  /** Options of the gRPC sources. */
+  readonly grpc?: Partial<GrpcSourceOptions>;
   /** Faults of the first node from the start. */
   readonly faults?: readonly FaultRequest[];
 }
@@ -54,7 +59,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const nodes: SimulatedNode[] = [];
   for (const one of options.nodes ?? [{}]) nodes.push(await startNode(one, { ledger }));
   for (const fault of options.faults ?? []) nodes[0]?.faults.set(fault);
-  const following = await followNodes(nodes, options);
+  const { by = 'rpc', grpc } = options;
+  const pushing = nodes.map(({ grpcUrl: url }, i) => {
+    return { kind: 'grpc' as const, name: `grpc-${i + 1}`, url, ...grpc };
+  });
+  const following = await followNodes(by === 'grpc' ? [] : nodes, {
+    ...options,
+    sources: [...(by === 'rpc' ? [] : pushing), ...(options.sources ?? [])],
+  });
   return {
     nodes,
     node: nodes[0] as SimulatedNode,

@@ -11,6 +11,7 @@ import {
   listSlotsMax,
   type Source,
   type SourceIdentity,
+  unknownHash,
 } from '../source.ts';
 import { RpcClient, type RpcClientDependencies, type RpcClientOptions } from './rpc-client.ts';
 import { SlotWatcher } from './slot-watcher.ts';
@@ -27,9 +28,6 @@ export interface RpcSourceDependencies extends RpcClientDependencies {
   /** Called once if no WebSocket address works, so that the node is polled. */
   readonly onPolled?: (sourceName: string) => void;
 }
-
-/** Servers write 32 zero bytes for an unknown parent hash. */
-const unknownHash = '1'.repeat(32);
 
 export class RpcSource implements Source {
   readonly name: string;

@@ -10,6 +10,7 @@ import { backoffMs } from '@sluice/base/retry';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import WebSocket from 'ws';
 import { parseSlot } from '../../ledger/primitives.ts';
+import { Silence, SlotAnnouncements } from '../slot-announcements.ts';
 import type { SlotNotices } from '../source.ts';
 
 export interface SlotWatcherOptions {
@@ -26,23 +27,19 @@ export interface SlotWatcherOptions {
 const silenceMsMaxDefault = 10_000;
 const handshakeMsMax = 5_000;
 const messageBytesMax = 65_536;
-const announcedCountMax = 64;
 const reconnect = { firstMs: 500, maxMs: 30_000 };
 
-export class SlotWatcher implements SlotNotices {
+export class SlotWatcher extends SlotAnnouncements implements SlotNotices {
   readonly #options: SlotWatcherOptions;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #waiters = new Set<() => void>();
-  /** The times of the last announcements by slot. */
-  readonly #announced = new Map<number, number>();
-  #highest = -1;
   #isLive = false;
 
   constructor(
     options: SlotWatcherOptions,
     dependencies: { readonly clock: Clock; readonly random: Random },
   ) {
+    super(dependencies.clock);
     this.#options = options;
     this.#clock = dependencies.clock;
     this.#random = dependencies.random;
@@ -50,35 +47,6 @@ export class SlotWatcher implements SlotNotices {
 
   get isLive(): boolean {
     return this.#isLive;
-  }
-
-  get highest(): number {
-    return this.#highest;
-  }
-
-  announcedMs(slot: number): number | undefined {
-    return this.#announced.get(slot);
-  }
-
-  announcedAbove(slot: number): number[] {
-    const nowMs = this.#clock.nowMs();
-    return [...this.#announced].flatMap(([announced, ms]) =>
-      announced > slot ? [nowMs - ms] : [],
-    );
-  }
-
-  async above(slot: number, ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted || this.#highest > slot) return;
-    const woken = new AbortController();
-    const wake = () => woken.abort();
-    this.#waiters.add(wake);
-    signal.addEventListener('abort', wake, { once: true });
-    try {
-      await this.#clock.sleep(ms, woken.signal);
-    } finally {
-      this.#waiters.delete(wake);
-      signal.removeEventListener('abort', wake);
-    }
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -119,7 +87,7 @@ export class SlotWatcher implements SlotNotices {
       if (slot === undefined) return;
       silence.break();
       this.#isLive = true;
-      this.#announce(slot);
+      this.announce(slot);
     });
     const stop = new AbortController();
     const onAbort = () => stop.abort();
@@ -132,40 +100,6 @@ export class SlotWatcher implements SlotNotices {
     const isWorking = this.#isLive;
     this.#isLive = false;
     return isWorking;
-  }
-
-  #announce(slot: number): void {
-    // The slot can be lower than before, as after a fork. It still means that there may be a new block.
-    this.#highest = slot;
-    this.#announced.set(slot, this.#clock.nowMs());
-    const [oldest = slot] = this.#announced.keys();
-    if (this.#announced.size > announcedCountMax) this.#announced.delete(oldest);
-    for (const wake of [...this.#waiters]) wake();
-  }
-}
-
-/** Waits until nothing has been received for a time. */
-class Silence {
-  readonly #msMax: number;
-  readonly #clock: Clock;
-  #heardMs: number;
-
-  constructor(msMax: number, clock: Clock) {
-    this.#msMax = msMax;
-    this.#clock = clock;
-    this.#heardMs = clock.nowMs();
-  }
-
-  break(): void {
-    this.#heardMs = this.#clock.nowMs();
-  }
-
-  async wait(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const leftMs = this.#heardMs + this.#msMax - this.#clock.nowMs();
-      if (leftMs <= 0) return;
-      await this.#clock.sleep(leftMs, signal);
-    }
   }
 }
 

@@ -1,0 +1,243 @@
+/**
+ * The node's stream of updates in the protocol of Yellowstone gRPC: states of slots, and blocks, whole or in parts.
+ *
+ *   processed ──────────────► block, if the client wants processed ones; status "processed"
+ *   confirmed ──────────────► block, if it was not sent yet;             status "confirmed"
+ *   finalized ──────────────►                                            status "finalized"
+ */
+import type { Clock } from '@sluice/base/clock';
+import { type BlockParts, encodeBlockParts, parseJsonBlock } from '@sluice/grpc/encode-json-block';
+import { createGrpcServer, type GrpcServer, type ServedCall } from '@sluice/grpc/grpc-server';
+import { GRPC_CODES } from '@sluice/grpc/grpc-status';
+import {
+  readSubscribeRequest,
+  SUBSCRIBE_PATH,
+  type SubscribeRequest,
+} from '@sluice/grpc/subscribe-request';
+import { encodeSubscribeUpdate, type SubscribeUpdate } from '@sluice/grpc/subscribe-update';
+import { LRUCache } from 'lru-cache';
+import type { ChainBlock } from '../chain/chain-block.ts';
+import { numberOf, textOf } from '../faults/faults.ts';
+import type { NodeLimits } from './limits.ts';
+import { GRPC_METHOD } from './method-names.ts';
+import type { NodeState } from './node-view.ts';
+import type { RpcDependencies } from './rpc-methods.ts';
+
+/** A new subscription can begin this many slots below the newest confirmed one, as on real nodes. */
+const replaySlotsMax = 150;
+const pingEveryMs = 10_000;
+/** The encoded blocks and sent hashes that are remembered. */
+const encodedCountMax = 32;
+const sentCountMax = 2_048;
+/** After a larger change of the time, only the newest blocks are sent. */
+const walkCountMax = 1_024;
+
+interface Subscriber {
+  readonly call: ServedCall;
+  readonly request: SubscribeRequest;
+  /** The hashes of the blocks that were sent. */
+  readonly sent: Set<string>;
+  /** The update that the fault `disorder` sends after the next one. */
+  held: SubscribeUpdate | undefined;
+}
+
+export interface GrpcNodeDependencies extends Pick<RpcDependencies, 'view' | 'faults' | 'blocks'> {
+  readonly clock: Clock;
+  readonly limits: NodeLimits;
+}
+
+export class GrpcNode {
+  readonly grpc: GrpcServer;
+  readonly #token: string | undefined;
+  readonly #dependencies: GrpcNodeDependencies;
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #encoded = new LRUCache<string, BlockParts>({ max: encodedCountMax });
+  #state: NodeState;
+
+  constructor({ token }: { token: string | undefined }, dependencies: GrpcNodeDependencies) {
+    this.#token = token;
+    this.#dependencies = dependencies;
+    this.#state = dependencies.view.stateAt();
+    this.grpc = createGrpcServer((call) => this.#serve(call));
+  }
+
+  /** Sends what has changed since the previous state. */
+  publish(state: NodeState): void {
+    const before = this.#state;
+    this.#state = state;
+    if (this.#subscribers.size === 0) return;
+    const processed = walk(state.processedBranch.blockAt(state.processedSlot), (block) => {
+      return block.slot <= before.processedSlot;
+    });
+    // A fork is confirmed from its ancestor on, and blocks below the head can be among its blocks.
+    const confirmed = walk(state.branch.blockAt(state.confirmedSlot), (block) => {
+      const { slot, blockhash } = block;
+      const isKnown = slot <= before.confirmedSlot;
+      return isKnown && before.branch.blockAt(slot)?.blockhash === blockhash;
+    });
+    for (const subscriber of [...this.#subscribers]) {
+      this.#publishTo(subscriber, { processed, confirmed });
+      for (let slot = before.finalizedSlot + 1; slot <= state.finalizedSlot; slot++) {
+        if (state.branch.hasBlock(slot)) this.#sendStatus(subscriber, slot, 'finalized');
+      }
+    }
+  }
+
+  /** Ends every stream that the fault `grpc-end` applies to, without waiting for the next update. */
+  endByFault(): void {
+    for (const { call } of [...this.#subscribers]) this.#endByFault(call, 'grpc-end');
+  }
+
+  #publishTo(
+    subscriber: Subscriber,
+    blocks: { readonly processed: ChainBlock[]; readonly confirmed: ChainBlock[] },
+  ): void {
+    for (const block of blocks.processed) {
+      if (subscriber.request.commitment === 'processed') this.#sendBlock(subscriber, block);
+      this.#sendStatus(subscriber, block.slot, 'processed');
+    }
+    for (const block of blocks.confirmed) {
+      this.#sendBlock(subscriber, block);
+      this.#sendStatus(subscriber, block.slot, 'confirmed');
+    }
+  }
+
+  #serve(call: ServedCall): void {
+    if (call.path !== SUBSCRIBE_PATH) {
+      call.end({ code: GRPC_CODES.unimplemented, message: `there is no method ${call.path}` });
+      return;
+    }
+    if (this.#token !== undefined && call.metadata['x-token'] !== this.#token) {
+      call.end({ code: GRPC_CODES.unauthenticated, message: 'No valid auth token' });
+      return;
+    }
+    let subscriber: Subscriber | undefined;
+    call.onMessage = (message) => {
+      const request = readSubscribeRequest(message);
+      if (request.pingId !== undefined) call.send(encodeSubscribeUpdate({ kind: 'pong' }));
+      else if (subscriber === undefined) subscriber = this.#subscribe(call, request);
+    };
+  }
+
+  #subscribe(call: ServedCall, request: SubscribeRequest): Subscriber | undefined {
+    const { fromSlot } = request;
+    if (this.#endByFault(call, 'grpc-refuse')) return undefined;
+    if (fromSlot !== undefined && this.#endByFault(call, 'grpc-no-replay')) return undefined;
+    const first = this.#state.confirmedSlot - replaySlotsMax;
+    if (fromSlot !== undefined && fromSlot < first) {
+      const message = `broadcast from ${fromSlot} is not available, last available: ${first}`;
+      call.end({ code: GRPC_CODES.outOfRange, message });
+      return undefined;
+    }
+    const subscriber = { call, request, sent: new Set<string>(), held: undefined };
+    this.#subscribers.add(subscriber);
+    call.signal.addEventListener('abort', () => this.#subscribers.delete(subscriber));
+    if (fromSlot !== undefined) this.#replay(subscriber, fromSlot);
+    this.#ping(subscriber).catch(() => call.destroy());
+    return subscriber;
+  }
+
+  #replay(subscriber: Subscriber, fromSlot: number): void {
+    const { branch, confirmedSlot, finalizedSlot } = this.#state;
+    for (const block of walk(branch.blockAt(confirmedSlot), ({ slot }) => slot < fromSlot)) {
+      this.#sendBlock(subscriber, block);
+      this.#sendStatus(subscriber, block.slot, 'confirmed');
+      if (block.slot <= finalizedSlot) this.#sendStatus(subscriber, block.slot, 'finalized');
+    }
+  }
+
+  async #ping(subscriber: Subscriber): Promise<void> {
+    const { signal } = subscriber.call;
+    while (!signal.aborted) {
+      this.#send(subscriber, { kind: 'ping' });
+      await this.#dependencies.clock.sleep(pingEveryMs, signal);
+    }
+  }
+
+  #sendBlock(subscriber: Subscriber, block: ChainBlock): void {
+    const { sent, request } = subscriber;
+    if (sent.has(block.blockhash)) return;
+    sent.add(block.blockhash);
+    const [oldest = ''] = sent;
+    if (sent.size > sentCountMax) sent.delete(oldest);
+    if (!request.blocks && !request.transactions && !request.blockMetas) return;
+    if (this.#dependencies.faults.find('skip-block', { slot: block.slot })) return;
+    const { meta, transactions } = this.#encode(block);
+    if (request.blocks) this.#send(subscriber, { kind: 'block', meta, transactions });
+    if (request.transactions) {
+      for (const transaction of transactions) {
+        this.#send(subscriber, { kind: 'transaction', slot: block.slot, transaction });
+      }
+    }
+    if (request.blockMetas) this.#send(subscriber, { kind: 'block-meta', meta });
+  }
+
+  #sendStatus(
+    subscriber: Subscriber,
+    slot: number,
+    status: 'processed' | 'confirmed' | 'finalized',
+  ): void {
+    if (subscriber.request.slots) this.#send(subscriber, { kind: 'slot', slot, status });
+  }
+
+  #send(subscriber: Subscriber, update: SubscribeUpdate): void {
+    const { faults, limits } = this.#dependencies;
+    const { call } = subscriber;
+    const subject = { method: GRPC_METHOD, slot: slotOf(update) };
+    if (faults.find('stall', subject) || isOmitted(faults, update)) return;
+    if (call.waitingBytes > limits.socketBacklogBytesMax) {
+      call.end({ code: GRPC_CODES.internal, message: 'lagged to receive messages' });
+      return;
+    }
+    const redeliver = faults.take('redeliver', subject);
+    const copies = redeliver ? numberOf(redeliver, 'copies') : 1;
+    const earlier = subscriber.held;
+    if (earlier === undefined && faults.take('disorder', subject)) {
+      subscriber.held = update;
+      return;
+    }
+    const bytes = encodeSubscribeUpdate(update);
+    for (let copy = 0; copy < copies; copy++) call.send(bytes);
+    if (earlier !== undefined) call.send(encodeSubscribeUpdate(earlier));
+    subscriber.held = undefined;
+  }
+
+  #encode(block: ChainBlock): BlockParts {
+    const known = this.#encoded.get(block.blockhash);
+    if (known !== undefined) return known;
+    const options = { transactionDetails: 'full', rewards: true } as const;
+    const { json } = this.#dependencies.blocks.get(block, options);
+    const parts = encodeBlockParts(block.slot, parseJsonBlock(json));
+    this.#encoded.set(block.blockhash, parts);
+    return parts;
+  }
+
+  #endByFault(call: ServedCall, kind: 'grpc-end' | 'grpc-refuse' | 'grpc-no-replay'): boolean {
+    const fault = this.#dependencies.faults.take(kind);
+    if (fault === undefined) return false;
+    call.end({ code: numberOf(fault, 'status'), message: textOf(fault, 'message') ?? '' });
+    return true;
+  }
+}
+
+function isOmitted(faults: RpcDependencies['faults'], update: SubscribeUpdate): boolean {
+  const slot = slotOf(update);
+  const fault = faults.find('grpc-omit', { slot });
+  if (fault === undefined || textOf(fault, 'part') !== update.kind) return false;
+  return faults.take('grpc-omit', { slot }) !== undefined;
+}
+
+function slotOf(update: SubscribeUpdate): number | undefined {
+  if ('slot' in update) return update.slot;
+  return 'meta' in update ? update.meta.slot : undefined;
+}
+
+/** Returns a block and its ancestors, ascending, down to the first one for which `isEnd` holds, without it. */
+function walk(tip: ChainBlock | undefined, isEnd: (block: ChainBlock) => boolean): ChainBlock[] {
+  const blocks: ChainBlock[] = [];
+  for (let block = tip; block !== undefined && !isEnd(block); block = block.parent()) {
+    blocks.push(block);
+    if (blocks.length === walkCountMax) break;
+  }
+  return blocks.reverse();
+}
