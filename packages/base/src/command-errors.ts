@@ -69,4 +69,14 @@ export const COMMAND_ERRORS = {
   'listen-failed': {
     text: 'the service cannot listen on this address; choose another port or host',
   },
+
+  // An IDL.
+  'idl-invalid': {
+    status: 400,
+    text: 'the IDL is not one of Anchor, Codama or Shank that this release can read; correct it, or export it again',
+  },
+  'idl-address-missing': {
+    status: 400,
+    text: 'the IDL does not contain the address of its program; register it with the address',
+  },
 } as const;

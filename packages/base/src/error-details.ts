@@ -246,6 +246,7 @@ export interface ErrorDetails {
   'query-key-missing': ValueDetail;
   'query-key-unknown': ValueDetail;
   'query-log-kind-invalid': ValueDetail;
+  'query-name-unknown': ValueDetail;
   'query-not-json': ValueDetail | { readonly file: string; readonly fault: string };
   'query-not-utf8': ValueDetail;
   'query-too-deep': ValueDetail;

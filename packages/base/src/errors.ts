@@ -121,16 +121,6 @@ export const ERRORS = {
   'chain-finality-unknown': { text: 'the block reported as finalized is not stored' },
   'chain-trim-too-high': { text: 'retention would remove blocks that are not finalized yet' },
 
-  // An IDL.
-  'idl-invalid': {
-    status: 400,
-    text: 'the IDL is not one of Anchor, Codama or Shank that this release can read; correct it, or export it again',
-  },
-  'idl-address-missing': {
-    status: 400,
-    text: 'the IDL does not contain the address of its program; register it with the address',
-  },
-
   // A query. Every error names the path of the invalid value, the value found and the allowed values.
   'query-too-large': { status: 413, text: 'the query is too large' },
   'query-not-utf8': { status: 400, text: 'the query is not valid UTF-8' },
@@ -151,6 +141,10 @@ export const ERRORS = {
   'query-discriminator-invalid': {
     status: 400,
     text: 'a data prefix of the query is not hexadecimal text of the right length',
+  },
+  'query-name-unknown': {
+    status: 400,
+    text: 'no IDL of the programs describes an instruction with this name; register the IDL, or filter by discriminator',
   },
   'query-log-kind-invalid': {
     status: 400,
@@ -328,7 +322,11 @@ export const ERRORS = {
   'time-not-reached': { status: 404, text: 'no stored block has this time or a later one yet' },
   'operator-path-unknown': {
     status: 404,
-    text: 'this path does not exist; the operator listener has /ready, /health and /metrics',
+    text: 'this path does not exist; the operator listener has /ready, /health, /metrics and /idls',
+  },
+  'operator-not-local': {
+    status: 403,
+    text: 'IDLs are changed from the machine of the service only; send the request from there, or change the configuration',
   },
   'method-wrong': { status: 405, text: 'this path does not support this method' },
   'request-too-slow': { status: 408, text: 'the request did not arrive in time; send it faster' },

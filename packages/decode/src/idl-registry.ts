@@ -42,8 +42,12 @@ export class IdlRegistry {
   /** Registered ones with the highest first slot come first, the built-in one last. */
   readonly #versions = new Map<string, Version[]>();
 
+  /** Grows whenever the IDLs of a service change. */
+  readonly version: number;
+
   /** Throws `idl-invalid` or `idl-address-missing` with the name of the IDL that cannot be used. */
-  constructor(idls: readonly RegisteredIdl[] = []) {
+  constructor(idls: readonly RegisteredIdl[] = [], version = 0) {
+    this.version = version;
     for (const description of BUILTIN_PROGRAMS)
       this.#add(description, { name: 'built-in', text: '' });
     for (const idl of idls)
@@ -106,12 +110,18 @@ function startOf(
   return hex;
 }
 
-/** Reads an IDL and gives its program the address under which it is registered. */
-export function readRegistered({
-  name,
-  text,
-  programId,
-}: RegisteredIdl): readonly ProgramDescription[] {
+const readIdls = new WeakMap<RegisteredIdl, readonly ProgramDescription[]>();
+
+/** Reads an IDL once and gives its program the address under which it is registered. Throws as the registry does. */
+export function readRegistered(idl: RegisteredIdl): readonly ProgramDescription[] {
+  const known = readIdls.get(idl);
+  if (known !== undefined) return known;
+  const descriptions = readDescriptions(idl);
+  readIdls.set(idl, descriptions);
+  return descriptions;
+}
+
+function readDescriptions({ name, text, programId }: RegisteredIdl): readonly ProgramDescription[] {
   const [main, ...others] = readIdl(text);
   if (main === undefined) return [];
   const address = programId ?? main.address;

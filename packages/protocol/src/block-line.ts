@@ -31,6 +31,39 @@ export interface BlockRefValue {
   readonly hash: string;
 }
 
+/**
+ * A value of an instruction or event. An integer that a JavaScript number does not represent exactly is decimal text, bytes are `0x` and
+ * hex digits, and addresses are base58.
+ */
+export type DecodedArgument =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly DecodedArgument[]
+  | { readonly [name: string]: DecodedArgument };
+
+/** A decoded instruction or event. If it has an `error`, it has no `args`, and `raw` has all bytes. */
+export interface DecodedValue {
+  /** The name of the program in its IDL; null without an IDL. */
+  readonly program: string | null;
+  /** The name of the instruction or event; null if the IDL does not describe it. */
+  readonly name: string | null;
+  readonly args?: Readonly<Record<string, DecodedArgument>>;
+  /** Bytes after the last argument, as `0x` and hex digits. */
+  readonly trailing?: string;
+  /** Whether the instruction is a call by which a program recorded an event. */
+  readonly isEvent?: true;
+  /** Of an instruction: the accounts by name; null if an optional one was not passed. */
+  readonly accounts?: Readonly<Record<string, string | null>>;
+  /** Of an instruction: the accounts without a name. */
+  readonly remaining?: readonly string[];
+  /** Of an instruction: the events that it emitted. */
+  readonly events?: readonly DecodedValue[];
+  readonly error?: string;
+  readonly raw?: string;
+}
+
 interface SharedValues {
   integer: number;
   boolean: boolean;
@@ -48,6 +81,7 @@ interface SharedValues {
   loadedAddresses: LoadedAddressesValue;
   recordCounts: Readonly<Record<RecordArray, number>>;
   blockRef: BlockRefValue;
+  decoded: DecodedValue;
 }
 
 interface WireValues {

@@ -6,7 +6,7 @@ import {
   KINDS,
   RECORD_ARRAY_NAMES,
 } from './field-table.ts';
-import { filterRows, relationRows } from './request-table.ts';
+import { filterRows, relationRows, replacedRows } from './request-table.ts';
 
 /** The fields in wire order. A star marks extensions (ext). */
 const wire: Readonly<Record<string, string>> = {
@@ -18,8 +18,8 @@ const wire: Readonly<Record<string, string>> = {
     'hasDroppedLogMessages',
   instruction:
     'transactionIndex instructionAddress programId accounts data d1 d2 d4 d8 error computeUnitsConsumed isCommitted ' +
-    'hasDroppedLogMessages',
-  log: 'transactionIndex logIndex instructionAddress programId kind* message',
+    'hasDroppedLogMessages decoded*',
+  log: 'transactionIndex logIndex instructionAddress programId kind* message decoded*',
   balance: 'transactionIndex account pre post',
   tokenBalance:
     'transactionIndex account preMint postMint preDecimals postDecimals preProgramId postProgramId preOwner postOwner ' +
@@ -89,5 +89,6 @@ test('behavior: every item has the filters and flags of the interface', () => {
     rows.map(([name, row]) => (row.ext === true ? `${name}*` : name)).join(' ');
   for (const array of RECORD_ARRAY_NAMES) {
     expect([names(filterRows(array)), names(relationRows(array))]).toEqual(items[array]);
+    expect(names(replacedRows(array))).toBe(array === 'instructions' ? 'name*' : '');
   }
 });

@@ -17,6 +17,7 @@ import { keysOf, mapKeys } from './typed-keys.ts';
  *   hex           `0x` and lower-case digits
  *   addresses, signatures, path    arrays of address, of base58 text, of integer
  *   blockRef      `{"number","hash"}` of a block
+ *   decoded       the name and the values of an instruction or event, by an IDL
  */
 export type WireType =
   | 'integer'
@@ -37,7 +38,8 @@ export type WireType =
   | 'addressTableLookups'
   | 'loadedAddresses'
   | 'recordCounts'
-  | 'blockRef';
+  | 'blockRef'
+  | 'decoded';
 
 export interface FieldRow {
   readonly wire: WireType;
@@ -156,6 +158,12 @@ export const FIELDS = {
       wire: 'boolean',
       text: 'Whether some of its log lines may be missing.',
     },
+    decoded: {
+      wire: 'decoded',
+      derived: true,
+      ext: true,
+      text: 'Its name, arguments, accounts by name and events, by the IDL of the program; or why it cannot be decoded.',
+    },
   },
   log: {
     transactionIndex,
@@ -167,6 +175,13 @@ export const FIELDS = {
     programId: { wire: 'address', text: 'The program that wrote the line.' },
     kind: { wire: 'logKind', ext: true, text: '`log`, `data` or `other`.' },
     message: { wire: 'text', text: 'The text, without its prefix for the kinds `log` and `data`.' },
+    decoded: {
+      wire: 'decoded',
+      derived: true,
+      nullable: true,
+      ext: true,
+      text: 'The event in a line of the kind `data`, by the IDL of the program; `null` for other kinds.',
+    },
   },
   balance: {
     transactionIndex,

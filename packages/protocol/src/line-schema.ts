@@ -95,4 +95,5 @@ const WIRE_SCHEMAS: Readonly<Record<WireType, (dialect: Dialect) => TSchema>> = 
       strict,
     ),
   blockRef: () => Type.Object({ number: Type.Integer(), hash: Type.String() }, strict),
+  decoded: () => Type.Object({}, { additionalProperties: true }),
 };

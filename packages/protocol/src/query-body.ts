@@ -18,7 +18,13 @@ export type ItemBody<A extends RecordArray> = {
   >;
 } & {
   readonly [Name in keyof (typeof ITEMS)[A]['relations']]?: boolean;
+} & {
+  readonly [Name in ReplacedName<A>]?: List<string>;
 };
+
+type ReplacedName<A extends RecordArray> = (typeof ITEMS)[A] extends { replaced: infer Rows }
+  ? keyof Rows
+  : never;
 
 export type FieldsBody<D extends Dialect = Dialect> = {
   readonly [K in Kind]?: { readonly [Name in FieldName<K, D>]?: boolean };

@@ -15,7 +15,7 @@ import {
   type RecordArray,
 } from './field-table.ts';
 import { listValueCountMaxOf, type QueryLimits } from './query-limits.ts';
-import { type FilterRow, filterRows, relationRows } from './request-table.ts';
+import { type FilterRow, filterRows, relationRows, replacedRows } from './request-table.ts';
 import { mapKeys } from './typed-keys.ts';
 
 /** Base58 of 32 bytes has 32 to 44 characters. Only decoding shows the exact number of bytes. */
@@ -82,7 +82,8 @@ function buildSelectorSchema(kind: Kind, dialects: readonly Dialect[]): TObject 
 }
 
 function buildItemSchema(array: RecordArray, listMax: number): TObject {
-  const filters = filterRows(array).map(([name, row]): [string, TSchema] => [
+  const rows = [...filterRows(array), ...replacedRows(array)];
+  const filters = rows.map(([name, row]): [string, TSchema] => [
     name,
     Type.Optional(buildFilterSchema(row, listMax)),
   ]);
@@ -109,6 +110,8 @@ function buildValueSchema(row: Exclude<FilterRow, { value: 'boolean' }>): TSchem
       return Type.String({ pattern: `^0x([0-9a-fA-F]{2}){0,${row.bytes}}$` });
     case 'logKind':
       return Type.Enum([...LOG_KINDS]);
+    case 'name':
+      return Type.String();
     default:
       return Type.String({ pattern: ADDRESS_PATTERN });
   }

@@ -9,7 +9,7 @@ import {
   type WireType,
 } from './field-table.ts';
 import { QUERY_LIMITS, type QueryLimits } from './query-limits.ts';
-import { describeValues, filterRows, relationRows } from './request-table.ts';
+import { describeValues, filterRows, relationRows, replacedRows } from './request-table.ts';
 
 /** Returns one section per kind with its fields in wire order. */
 export function renderFieldTables(): string {
@@ -31,7 +31,11 @@ export function renderItemTables(): string {
   return RECORD_ARRAY_NAMES.map((array) => {
     const filters = renderTable(
       ['Filter', 'Values', 'Compared with'],
-      filterRows(array).map(([name, row]) => [markExt(name, row), describeValues(row), row.text]),
+      [...filterRows(array), ...replacedRows(array)].map(([name, row]) => [
+        markExt(name, row),
+        describeValues(row),
+        row.text,
+      ]),
     );
     const relations = relationRows(array).map(([name, row]) => [
       markExt(name, row),
@@ -86,6 +90,7 @@ const TYPES: Readonly<Record<WireType, string>> = {
   addressTableLookups: 'array of `{accountKey, readonlyIndexes, writableIndexes}`',
   loadedAddresses: '`{readonly, writable}`, arrays of base58 strings',
   blockRef: '`{number, hash}`',
+  decoded: 'object, see [decoding.md](decoding.md)',
   recordCounts: `object: ${RECORD_ARRAY_NAMES.map((array) => `\`${array}\``).join(', ')}`,
 };
 

@@ -10,12 +10,13 @@ import type { RECORD_ARRAYS, RecordArray } from './field-table.ts';
  *   address        base58 of 32 bytes
  *   discriminator  `0x` and the hex digits of exactly `bytes` bytes: the start of the data
  *   prefix         `0x` and the hex digits of up to `bytes` bytes: the start of the data
+ *   name           a name of an IDL
  */
 export type FilterRow = {
   readonly text: string;
   readonly ext?: true;
 } & (
-  | { readonly value: 'address' | 'logKind' | 'boolean' }
+  | { readonly value: 'address' | 'logKind' | 'boolean' | 'name' }
   | { readonly value: 'discriminator' | 'prefix'; readonly bytes: number }
 );
 
@@ -27,6 +28,8 @@ export interface RelationRow {
 
 export interface ItemRow {
   readonly filters: Readonly<Record<string, FilterRow>>;
+  /** Filters that a service replaces by others when it parses a query. */
+  readonly replaced?: Readonly<Record<string, FilterRow>>;
   readonly relations: Readonly<Record<string, RelationRow>>;
 }
 
@@ -118,6 +121,13 @@ export const ITEMS = {
       mentionsAccount: address('Any account in the list of the instruction.'),
       isCommitted: { value: 'boolean', text: 'Whether the transaction succeeded.' },
     },
+    replaced: {
+      name: {
+        value: 'name',
+        ext: true,
+        text: 'The start of the data that the IDLs of the programs in `programId` give an instruction with this name.',
+      },
+    },
     relations: {
       transaction,
       transactionBalances,
@@ -183,6 +193,12 @@ export function filterRows<A extends RecordArray>(
   return Object.entries<FilterRow>(ITEMS[array].filters) as [FilterName<A>, FilterRow][];
 }
 
+/** Returns the filters that are replaced by others. */
+export function replacedRows(array: RecordArray): readonly (readonly [string, FilterRow])[] {
+  const row: ItemRow = ITEMS[array];
+  return Object.entries(row.replaced ?? {});
+}
+
 export function relationRows<A extends RecordArray>(
   array: A,
 ): readonly (readonly [RelationName<A>, RelationRow])[] {
@@ -198,6 +214,8 @@ export function describeValues(row: FilterRow): string {
       return '`log`, `data`, `other`';
     case 'boolean':
       return '`true` or `false`, no list';
+    case 'name':
+      return 'a name of the IDL';
     default:
       return row.value === 'prefix'
         ? `\`0x\` and up to ${2 * row.bytes} hex digits, an even number`

@@ -7,21 +7,22 @@ import { decideAccess } from './listen-policy.ts';
 import type { Service } from './service.ts';
 
 export interface ReloadOptions {
-  readonly service: Pick<Service, 'reload'>;
+  readonly service: Pick<Service, 'reload' | 'useIdls'>;
   /** The configuration with which the service was started. */
   readonly config: Config;
   readonly reread: () => LoadedConfig;
 }
 
-/** Applies keys, limits and the log level of a changed configuration. An invalid configuration changes nothing. */
+/** Applies keys, limits, IDLs and the log level of a changed configuration. An invalid configuration changes nothing. */
 export function reloadService({ service, config, reread }: ReloadOptions, log: Logger): void {
   try {
     const loaded = reread();
     const next = loaded.config;
     const keys = decideAccess(loaded);
     service.reload(next.limits, keys);
+    service.useIdls(next.idl);
     log.level = next.log.level;
-    log.info({ keys: keys?.length ?? null }, 'reloaded keys, limits and log level');
+    log.info({ keys: keys?.length ?? null }, 'reloaded keys, limits, IDLs and log level');
     const changed = findOthers(config, next);
     if (changed.length > 0) log.warn({ changed }, 'these changes take effect at the next start');
   } catch (error) {
@@ -38,7 +39,7 @@ function findOthers(before: Config, after: Config): string[] {
   });
 }
 
-function stripReloaded({ limits: _limits, log: _log, listen, ...rest }: Config): object {
+function stripReloaded({ limits: _limits, log: _log, idl: _idl, listen, ...rest }: Config): object {
   const { auth: _auth, keys: _keys, ...address } = listen;
   return { ...rest, listen: address };
 }

@@ -35,12 +35,16 @@ import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
 import { warmUp } from '../stream/warm-up.ts';
 import { adminPort } from './config/admin-port.ts';
 import type { Config, ConfigLimits } from './config/config-schema.ts';
+import { IdlStore, readConfiguredIdls } from './idl-store.ts';
 import { addAnswerCacheMetrics, addDatasetMetrics } from './metrics/dataset-metrics.ts';
 import { addProcessMetrics } from './metrics/process-metrics.ts';
 import { addTimingMetrics, type TimingMetrics, watchVisibleLag } from './metrics/timing-metrics.ts';
 
 export interface ServiceOptions {
-  readonly config: Pick<Config, 'listen' | 'admin' | 'engine' | 'limits' | 'role' | 'store'>;
+  readonly config: Pick<
+    Config,
+    'listen' | 'admin' | 'engine' | 'limits' | 'role' | 'store' | 'idl'
+  >;
   /** `null` if no key is required. */
   readonly keys: readonly ApiKey[] | null;
   readonly version: string;
@@ -93,6 +97,7 @@ export class Service {
   /** The worker threads that answer the queries of all datasets. */
   readonly #pool: EnginePool;
   readonly #answers: AnswerCache;
+  readonly #idls: IdlStore;
   readonly #directory = new DatasetDirectory();
   readonly #open: OpenDataset[] = [];
   /** Read at each use, so that a reload only has to change the values. */
@@ -127,6 +132,8 @@ export class Service {
       readsStore: config.store !== undefined,
     };
     this.#pool = new EnginePool(engine, { observeWait: this.timings.observeEngineWait });
+    this.#idls = new IdlStore((idls) => this.#pool.useIdls(idls));
+    this.useIdls(config.idl);
     this.#connectionCountMax = options.connectionCountMax ?? Number.POSITIVE_INFINITY;
     this.#limits = this.#buildLimits(config.limits);
     this.#keys = keys;
@@ -146,6 +153,7 @@ export class Service {
         ...dependencies,
         datasets: this.#directory,
         keys: () => this.#keys,
+        idls: () => this.#idls.registry,
         metrics,
         newRequestId: randomUUID,
       },
@@ -156,6 +164,7 @@ export class Service {
       metrics,
       notReadyReason,
       unavailable,
+      idls: this.#idls,
       newRequestId: randomUUID,
       reportFault: (error) =>
         dependencies.log.error({ err: error }, 'a request of an operator failed'),
@@ -227,6 +236,11 @@ export class Service {
     }
     this.#keys = keys;
     this.#public.refresh();
+  }
+
+  /** Reads the IDLs of the configuration. Those that an operator registered stay. */
+  useIdls(entries: Config['idl']): void {
+    this.#idls.configure(readConfiguredIdls(entries, this.#dependencies.log));
   }
 
   /** Returns why the service should get no traffic, or `null` if it should. */

@@ -4,6 +4,7 @@
  */
 import { assert } from '@sluice/base/assert';
 import type { Steps } from '@sluice/base/time-slices';
+import { IdlRegistry } from '@sluice/decode/idl-registry';
 import type { Selection } from '../query/query.ts';
 import { openSegment, type Segment, type SegmentBytes } from '../segment/read/open-segment.ts';
 import { EngineKernel } from './engine-kernel.ts';
@@ -25,6 +26,7 @@ export class Engine {
   /** Segments that may have grown since they were last counted. */
   readonly #growing = new Set<EngineSegment>();
   #cachedBytes = 0;
+  #idls = new IdlRegistry();
 
   constructor(options: EngineOptions) {
     this.#cacheBytesMax = options.cacheBytesMax;
@@ -33,6 +35,11 @@ export class Engine {
   /** The bytes of kernel memory in use, including the cache. */
   get allocatedBytes(): number {
     return this.#kernel.allocatedBytes;
+  }
+
+  /** Later runs decode by these IDLs, and by those of the ledger's own programs. */
+  useIdls(idls: IdlRegistry): void {
+    this.#idls = idls;
   }
 
   /** Opens a segment under a key that identifies it permanently. */
@@ -62,7 +69,7 @@ export class Engine {
   begin(key: string, selection: Selection, options: RunOptions = {}): SegmentRun {
     const open = this.#opened(key);
     this.#growing.add(open);
-    return new SegmentRun(open, selection, options, this.#kernel);
+    return new SegmentRun(open, selection, { idls: this.#idls, ...options }, this.#kernel);
   }
 
   /** Returns the answer from one open segment in pieces. The last piece ends with a line, and most others do. */

@@ -5,7 +5,7 @@ import { type ColumnName, SECTIONS, type Section, shapeOf } from '../segment/lay
 import { type GroupNeeds, needsOf } from './group-table.ts';
 import type { ColumnReader, LoadedColumn, MadeColumn } from './make-column.ts';
 import type { PlannedItem } from './plan-items.ts';
-import { STEPS, type Step } from './steps.ts';
+import { STEPS, type Step, type StepContext } from './steps.ts';
 
 /** Numbers of sections. */
 export interface NeededSections {
@@ -59,6 +59,9 @@ class SectionRecorder implements ColumnReader {
   }
 }
 
+/** What decoded instructions and logs are made of. Events are in logs and in calls. */
+const decodedSections: readonly Section[] = ['instructions', 'data', 'logs'];
+
 const none: LoadedColumn = { at: 0, width: 0, count: 0 };
 
 export function neededSections(
@@ -70,7 +73,15 @@ export function neededSections(
   recordSelecting(select, needs);
   for (const item of items) recordFilters(select, item);
   const write = new SectionRecorder();
-  const context = { dialect: selection.dialect, lookupTable: 0, setInt: () => undefined };
+  const context: StepContext = {
+    dialect: selection.dialect,
+    lookupTable: 0,
+    setInt: () => undefined,
+    decode: () => {
+      for (const section of decodedSections) write.add(section);
+      return { texts: 0, starts: 0 };
+    },
+  };
   for (const array of needs.arrays) {
     const kind = RECORD_ARRAYS[array];
     const steps: Readonly<Record<string, Step>> = STEPS[kind];

@@ -1,3 +1,4 @@
+import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import { RECORD_ARRAY_NAMES, RECORD_ARRAYS, type RecordArray } from '@sluice/protocol/field-table';
 import { mapKeys } from '@sluice/protocol/typed-keys';
 import * as layout from '../kernels/layout/writing.ts';
@@ -5,6 +6,7 @@ import type { Selection } from '../query/query.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
 import { MARK_BITS, type SelectedGroup } from './group-selection.ts';
+import { RowDecoder } from './row-decoder.ts';
 import { STEPS, type Step, type StepContext } from './steps.ts';
 
 const textBytesMax = layout.STEP_LABEL_BYTES;
@@ -16,12 +18,14 @@ export class RecordPrograms {
   readonly kinds: number;
   readonly #kernel: EngineKernel;
   readonly #selection: Selection;
+  readonly #idls: IdlRegistry;
   readonly #steps: Readonly<Record<RecordArray, readonly Step[]>>;
   readonly #stepsAt: Readonly<Record<RecordArray, number>>;
   readonly #base: number;
   readonly #lookupTable: number;
 
-  constructor(selection: Selection, kernel: EngineKernel) {
+  constructor(selection: Selection, kernel: EngineKernel, idls: IdlRegistry) {
+    this.#idls = idls;
     this.#kernel = kernel;
     this.#selection = selection;
     let total = 0;
@@ -67,7 +71,16 @@ export class RecordPrograms {
     const setInt = (address: number, value: number) => {
       this.#kernel.ints[address / 4] = value;
     };
-    const context = { dialect: this.#selection.dialect, lookupTable: this.#lookupTable, setInt };
+    let decoder: RowDecoder | undefined;
+    const context: StepContext = {
+      dialect: this.#selection.dialect,
+      lookupTable: this.#lookupTable,
+      setInt,
+      decode: (array) => {
+        decoder ??= new RowDecoder(columns, selected, this.#idls);
+        return decoder.write(array);
+      },
+    };
     let kind = this.#base;
     for (const array of RECORD_ARRAY_NAMES) {
       const flags = selected.flags[array];

@@ -1,6 +1,7 @@
 /** Evaluates one query on one segment: decides which row groups to read, selects rows, and writes their text in pieces. */
 
 import { elementAt } from '@sluice/base/element-at';
+import { IdlRegistry } from '@sluice/decode/idl-registry';
 import * as layout from '../kernels/layout/writing.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
@@ -66,6 +67,8 @@ export interface RunOptions {
   readonly range?: BlockRange;
   /** Whether the last block of the range in this segment always gets a line. */
   readonly endsCoverage?: boolean;
+  /** The IDLs by which records are decoded. Default: those of the ledger's own programs. */
+  readonly idls?: IdlRegistry;
   /** Selects only records of these transactions, by their ascending numbers in the segment. */
   readonly only?: Uint32Array;
 }
@@ -128,7 +131,7 @@ export class SegmentRun {
     // Nothing below can fail. A damaged index was detected above, before any memory was allocated.
     this.#headers = open.useHeaders(selection.fields.block);
     this.#selector = new GroupSelector(kernel, segment, this.report.items);
-    this.#programs = new RecordPrograms(selection, kernel);
+    this.#programs = new RecordPrograms(selection, kernel, options.idls ?? noIdls);
     this.#lines = kernel.allocate(layout.LINES_BYTES + layout.STATE_BYTES);
     this.#state = this.#lines + layout.LINES_BYTES;
     kernel.bytes.fill(0, this.#lines, this.#state + layout.STATE_BYTES);
@@ -472,5 +475,6 @@ export class SegmentRun {
   }
 }
 
+const noIdls = new IdlRegistry();
 const lineStart = new TextEncoder().encode('{"header":');
 const lineEnd = new TextEncoder().encode('}\n');

@@ -21,6 +21,7 @@ import {
   type FieldColumn,
 } from '../segment/layout/columns.ts';
 import type { ColumnReader, MadeColumn } from './make-column.ts';
+import type { DecodedArray, RowTexts } from './row-decoder.ts';
 
 const CODE = {
   uint: layout.STEP_UINT,
@@ -68,6 +69,8 @@ export interface StepContext {
   readonly dialect: Dialect;
   /** The address of 32 bytes for the table of the step that writes address lookups. */
   readonly lookupTable: number;
+  /** Decodes the selected rows and returns where their texts are. */
+  readonly decode: (array: DecodedArray) => RowTexts;
   /** Writes to the kernel's memory. */
   readonly setInt: (address: number, value: number) => void;
 }
@@ -145,6 +148,14 @@ const codedText = (name: ColumnName): Step => ({
       p1: g.made('textStarts').at,
       p2: g.stored('textBytes').at,
     };
+  },
+});
+
+const decoded = (array: DecodedArray): Step => ({
+  code: CODE.rawText,
+  bind: (_, context) => {
+    const { texts, starts } = context.decode(array);
+    return { p0: texts, w0: 1, p1: starts };
   },
 });
 
@@ -270,6 +281,7 @@ const OTHER_STEPS: {
     d8: hex(8),
     isCommitted: stored(CODE.committed, 'insFlags'),
     hasDroppedLogMessages: flag('insFlags', INS_FLAGS_DROPPED_LOGS),
+    decoded: decoded('instructions'),
   },
   log: {
     transactionIndex,
@@ -289,6 +301,7 @@ const OTHER_STEPS: {
       },
     },
     message: ranges(CODE.text, 'logText', 'messageStarts'),
+    decoded: decoded('logs'),
   },
   balance: { transactionIndex, post: quantity((g) => g.made('balancePost')) },
   tokenBalance: {

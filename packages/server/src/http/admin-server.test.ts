@@ -1,5 +1,7 @@
 import { createServer } from 'node:net';
+import { type RegisteredIdl, readRegistered } from '@sluice/decode/idl-registry';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { AdminIdls } from './admin-idls.ts';
 import { AdminServer } from './admin-server.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { errorOf, type HttpResponse, send } from './testing/http-fixture.ts';
@@ -9,6 +11,21 @@ let port: number;
 let reason: string | null;
 let unavailable: string[];
 let faults: unknown[];
+let registered: Map<string, RegisteredIdl>;
+const idls: AdminIdls = {
+  list: () =>
+    [...registered.values()].flatMap((idl) =>
+      readRegistered(idl).map(({ name: program, address = '' }) => {
+        const { name, fromSlot = null, toSlot = null } = idl;
+        return { name, program, programId: address, fromSlot, toSlot, origin: 'operator' as const };
+      }),
+    ),
+  put: (idl) => {
+    readRegistered(idl);
+    registered.set(idl.name, idl);
+  },
+  remove: (name) => registered.delete(name),
+};
 const metrics = new Metrics();
 metrics.counter({ name: 'test_total', help: 'A counter.' });
 
@@ -16,11 +33,13 @@ beforeEach(async () => {
   reason = null;
   unavailable = [];
   faults = [];
+  registered = new Map();
   server = new AdminServer({
     metrics,
     notReadyReason: () => reason,
     unavailable: () => unavailable,
     newRequestId: () => 'r1',
+    idls,
     reportFault: (error) => faults.push(error),
   });
   port = await server.listen('127.0.0.1', 0);
@@ -91,6 +110,7 @@ test('error: listen-failed has the address and the code of the operating system'
     unavailable: () => [],
     newRequestId: () => '',
     reportFault: () => undefined,
+    idls,
   });
   await expect(other.listen('127.0.0.1', port)).rejects.toMatchObject({
     code: 'listen-failed',
@@ -117,4 +137,48 @@ test('error: internal-error: a metric that cannot be computed fails its request 
   expect([failed.status, errorOf(failed)?.code, faults]).toEqual([500, 'internal-error', [fault]]);
   text.mockRestore();
   expect((await get('/metrics')).status).toBe(200);
+});
+
+const program = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
+const idl = JSON.stringify({
+  address: program,
+  metadata: { name: 'amm' },
+  instructions: [{ name: 'swap', discriminator: [1, 2] }],
+});
+
+test('behavior: an operator registers an IDL with its slots, lists and removes it', async () => {
+  const put = await send(port, {
+    method: 'PUT',
+    path: '/idls/amm.json?fromSlot=5&toSlot=9',
+    body: idl,
+  });
+  expect(put.status).toBe(200);
+  const expected = {
+    name: 'amm.json',
+    program: 'amm',
+    programId: program,
+    fromSlot: 5,
+    toSlot: 9,
+    origin: 'operator',
+  };
+  expect(JSON.parse(textOf(await get('/idls')))).toEqual([expected]);
+  expect((await get('/idls/amm.json', 'DELETE')).status).toBe(200);
+  expect(JSON.parse(textOf(await get('/idls')))).toEqual([]);
+  expect((await get('/idls/amm.json', 'DELETE')).status).toBe(404);
+});
+
+test.each([
+  ['an IDL that is not one', '/idls/a.json', '{', 'idl-invalid'],
+  [
+    'an IDL without an address',
+    '/idls/a.json',
+    '{"name":"a","instructions":[]}',
+    'idl-address-missing',
+  ],
+  ['a slot that is not one', '/idls/a.json?fromSlot=x', idl, 'parameter-invalid'],
+  ['an address that is not one', '/idls/a.json?programId=x', idl, 'parameter-invalid'],
+  ['a name with a slash', '/idls/a/b', idl, 'operator-path-unknown'],
+])('error: %s is refused and changes nothing', async (_name, path, body, code) => {
+  expect(errorOf(await send(port, { method: 'PUT', path, body })).code).toBe(code);
+  expect(registered.size).toBe(0);
 });

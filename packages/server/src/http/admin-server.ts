@@ -1,8 +1,9 @@
-/** The listener for operators: readiness, health and metrics. It listens on loopback by default. */
+/** The listener for operators: readiness, health, metrics and IDLs. It listens on loopback by default. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { CodedError } from '@sluice/base/errors';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { listeningPort } from '@sluice/base/listening-port';
+import { type AdminIdls, type AdminReply, answerIdls, idlsPath } from './admin-idls.ts';
 import { buildErrorReply } from './error-reply.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -14,14 +15,9 @@ export interface AdminServerDependencies {
   /** Returns the names of the datasets that cannot be served. */
   readonly unavailable: () => readonly string[];
   readonly newRequestId: () => string;
+  readonly idls: AdminIdls;
   /** Receives the error of a request that failed, for example because a metric could not be computed. */
   readonly reportFault: (error: unknown) => void;
-}
-
-interface AdminReply {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string;
 }
 
 const headersMsMax = 5_000;
@@ -62,9 +58,13 @@ export class AdminServer {
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = this.#dependencies.newRequestId();
     const { method = '', url = '' } = request;
-    const { status, type, body } = await this.#answer(method, url, requestId).catch((error) => {
+    const answer = url.startsWith(idlsPath)
+      ? answerIdls(request, this.#dependencies.idls)
+      : this.#answer(method, url, requestId);
+    const { status, type, body } = await answer.catch((error: unknown) => {
+      if (isCodedError(error)) return refuse(error, requestId);
       this.#dependencies.reportFault(error);
-      return refuse('internal-error', requestId);
+      return refuse(new CodedError('internal-error'), requestId);
     });
     response.writeHead(status, {
       'content-type': type,
@@ -89,7 +89,8 @@ export class AdminServer {
   async #answer(method: string, url: string, requestId: string): Promise<AdminReply> {
     const path = url.split('?', 1)[0];
     const reason = this.#dependencies.notReadyReason();
-    if (method !== 'GET' && method !== 'HEAD') return refuse('method-wrong', requestId);
+    if (method !== 'GET' && method !== 'HEAD')
+      return refuse(new CodedError('method-wrong'), requestId);
     switch (path) {
       case '/health':
         return { status: 200, type: 'application/json', body: '{"status":"alive"}' };
@@ -102,15 +103,12 @@ export class AdminServer {
           body: await this.#dependencies.metrics.text(),
         };
       default:
-        return refuse('operator-path-unknown', requestId);
+        return refuse(new CodedError('operator-path-unknown'), requestId);
     }
   }
 }
 
-function refuse(
-  code: 'internal-error' | 'method-wrong' | 'operator-path-unknown',
-  requestId: string,
-): AdminReply {
-  const { status, body } = buildErrorReply(new CodedError(code), requestId);
+function refuse(error: CodedError, requestId: string): AdminReply {
+  const { status, body } = buildErrorReply(error, requestId);
   return { status, type: 'application/json', body };
 }

@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { listeningPort } from '@sluice/base/listening-port';
+import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -55,6 +56,8 @@ export interface PublicServerDependencies {
   readonly datasets: DatasetDirectory;
   /** Returns the current keys; `null` if none are configured. */
   readonly keys: () => readonly ApiKey[] | null;
+  /** Returns the IDLs with the names of instructions. Default: those of the ledger's own programs. */
+  readonly idls?: () => IdlRegistry;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;

@@ -2,10 +2,16 @@
 
 import { describeBase58Fault } from '@sluice/base/base58';
 import type { Steps } from '@sluice/base/time-slices';
+import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import type { Dialect } from '@sluice/protocol/dialect';
 import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/field-table';
 import { listValueCountMaxOf, type QueryLimits } from '@sluice/protocol/query-limits';
-import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
+import {
+  type FilterRow,
+  filterRows,
+  relationRows,
+  replacedRows,
+} from '@sluice/protocol/request-table';
 import { type Address, isAddress } from '../ledger/primitives.ts';
 import { type AddressList, type Hex, type Item, parseHex } from './query.ts';
 import { itemKey } from './query-key.ts';
@@ -20,6 +26,7 @@ import {
   requireKnownKeys,
   requireObject,
 } from './query-refusal.ts';
+import { replaceNames } from './replace-names.ts';
 
 /** Counts the items and values of all arrays against the limits. */
 export class QueryBudget {
@@ -60,7 +67,7 @@ export class QueryBudget {
 export function* parseItems<A extends RecordArray>(
   body: JsonObject,
   array: A,
-  budget: QueryBudget,
+  { budget, idls }: { readonly budget: QueryBudget; readonly idls: IdlRegistry },
 ): Steps<readonly Item<A>[]> {
   const value = ownValue(body, array);
   if (value === undefined) return [];
@@ -68,8 +75,9 @@ export function* parseItems<A extends RecordArray>(
   budget.takeItems(members.length, array);
   const items = new Map<string, Item<A>>();
   for (const [index, member] of members.entries()) {
-    const item = yield* parseItem(member, array, { path: joinPath(array, index), budget });
-    items.set(itemKey(item), item);
+    const path = joinPath(array, index);
+    const parsed = yield* parseItem(member, array, { path, budget, idls });
+    for (const item of parsed) items.set(itemKey(item), item);
     yield;
   }
   return [...items].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
@@ -83,15 +91,16 @@ interface ItemContext {
 function* parseItem<A extends RecordArray>(
   member: unknown,
   array: A,
-  context: ItemContext,
-): Steps<Item<A>> {
+  context: ItemContext & { readonly idls: IdlRegistry },
+): Steps<readonly Item<A>[]> {
   const object = requireObject(member, context.path);
   const filterTable = filterRows(array);
   const relationTable = relationRows(array);
-  const names = [...filterTable, ...relationTable].map(([name]) => name);
+  const replacedTable = replacedRows(array);
+  const names = [...filterTable, ...replacedTable, ...relationTable].map(([name]) => name);
   requireKnownKeys(object, names, context.path);
   const filters: Record<string, unknown> = {};
-  for (const [name, row] of filterTable) {
+  for (const [name, row] of [...filterTable, ...replacedTable]) {
     const value = ownValue(object, name);
     const path = joinPath(context.path, name);
     if (value !== undefined && value !== null) {
@@ -104,7 +113,9 @@ function* parseItem<A extends RecordArray>(
     relations[name] = value !== undefined && requireBoolean(value, joinPath(context.path, name));
   }
   // Both loops above use the tables from which the types are derived.
-  return { filters, relations } as unknown as Item<A>;
+  return replaceNames(filters, context).map(
+    (replaced) => ({ filters: replaced, relations }) as unknown as Item<A>,
+  );
 }
 
 function* parseFilter(
@@ -131,6 +142,7 @@ function* parseFilter(
   });
   if ('bytes' in row) return parseHexes(texts, row, pathOf);
   if (row.value === 'address') return yield* parseAddresses(texts, pathOf);
+  if (row.value === 'name') return sortUnique(texts);
   return parseLogKinds(texts, pathOf);
 }
 

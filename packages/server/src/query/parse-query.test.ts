@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/base/base58';
 import { CodedError, isCodedError } from '@sluice/base/errors';
+import { IdlRegistry } from '@sluice/decode/idl-registry';
 import type { Dialect } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS, type QueryLimits } from '@sluice/protocol/query-limits';
 import { buildQuerySchema } from '@sluice/protocol/query-schema';
@@ -356,3 +357,54 @@ function longestStepMs(body: Uint8Array): number {
   }
   return longest;
 }
+
+describe('names of instructions', () => {
+  const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+  const token2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+  const system = '11111111111111111111111111111111';
+  const rules = { limits: QUERY_LIMITS, dialects: ['ledger'] } as const;
+  const filters = (item: object) =>
+    parseQuery({ fromBlock: 0, instructions: [item] }, rules).instructions.map(
+      (each) => each.filters,
+    );
+
+  test('behavior: a name means the start of the data, in one item for programs with the same start', () => {
+    expect(
+      filters({ programId: [token, token2022], name: ['transferChecked', 'transfer'] }),
+    ).toEqual([{ programId: [token, token2022], discriminator: ['0x03', '0x0c'] }]);
+    expect(
+      filters({ programId: [token, system], name: ['transfer', 'transferSol'], isCommitted: true }),
+    ).toEqual([
+      { programId: [system], discriminator: ['0x02000000'], isCommitted: true },
+      { programId: [token], discriminator: ['0x03'], isCommitted: true },
+    ]);
+  });
+
+  test('behavior: a name and a discriminator both have to match', () => {
+    const withStart = (discriminator: string) =>
+      filters({ programId: token, name: 'transfer', discriminator });
+    expect(withStart('0x0301')).toEqual([{ programId: [token], discriminator: ['0x0301'] }]);
+    expect(withStart('0x')).toEqual([{ programId: [token], discriminator: ['0x03'] }]);
+    expect(withStart('0x04')).toEqual([{ programId: [token], discriminator: [] }]);
+  });
+
+  test('error: a name needs a program and must be known', () => {
+    expect(() => filters({ name: 'transfer' })).toThrow(
+      expect.objectContaining({ code: 'query-key-missing' }),
+    );
+    expect(() => filters({ programId: token, name: 'transferr' })).toThrow(
+      expect.objectContaining({
+        code: 'query-name-unknown',
+        detail: expect.objectContaining({ nearest: 'transfer' }),
+      }),
+    );
+  });
+
+  test('behavior: a query that decodes has the version of the IDLs in its key, others have not', () => {
+    const idls = new IdlRegistry([], 7);
+    const key = (fields: object) =>
+      queryKey(parseQuery({ fromBlock: 0, fields }, { ...rules, idls }));
+    expect(key({ log: { decoded: true } })).toContain('"idls":7');
+    expect(key({ log: { message: true } })).not.toContain('idls');
+  });
+});

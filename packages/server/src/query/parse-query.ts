@@ -7,6 +7,7 @@
 
 import { CodedError } from '@sluice/base/errors';
 import { runToCompletion, type Steps } from '@sluice/base/time-slices';
+import { IdlRegistry } from '@sluice/decode/idl-registry';
 import { DIALECT_DEFAULT, DIALECTS, type Dialect } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
@@ -30,7 +31,11 @@ export interface ParseQueryOptions {
   readonly limits: QueryLimits;
   /** The values of `type` that the dataset allows. */
   readonly dialects: readonly Dialect[];
+  /** The IDLs with the names of instructions. Default: those of the ledger's own programs. */
+  readonly idls?: IdlRegistry;
 }
+
+const builtinIdls = new IdlRegistry();
 
 const queryKeys = [
   'type',
@@ -103,7 +108,7 @@ function attempt<Value>(action: () => Value): Value | Error {
 function* decodeQuery(
   value: unknown,
   numberTexts: ReadonlyMap<string, string>,
-  { limits, dialects }: ParseQueryOptions,
+  { limits, dialects, idls = builtinIdls }: ParseQueryOptions,
 ): Steps<Query> {
   const body = requireObject(value, BODY_PATH);
   requireKnownKeys(body, queryKeys, BODY_PATH);
@@ -112,14 +117,18 @@ function* decodeQuery(
   const includeAllBlocks = ownValue(body, 'includeAllBlocks');
   const budget = new QueryBudget(limits, dialect);
   const items: Partial<Record<RecordArray, unknown>> = {};
-  for (const array of RECORD_ARRAY_NAMES) items[array] = yield* parseItems(body, array, budget);
+  for (const array of RECORD_ARRAY_NAMES)
+    items[array] = yield* parseItems(body, array, { budget, idls });
+  const fields = parseFields(body, dialect);
+  const isDecoded = fields.instruction.includes('decoded') || fields.log.includes('decoded');
   return {
     ...range,
     parentBlockHash: parseParentBlockHash(body),
     dialect,
     includeAllBlocks:
       includeAllBlocks !== undefined && requireBoolean(includeAllBlocks, 'includeAllBlocks'),
-    fields: parseFields(body, dialect),
+    fields,
+    ...(isDecoded ? { idlVersion: idls.version } : {}),
     ...(items as Items),
   };
 }

@@ -6,9 +6,10 @@ import type { Item, Selection } from './query.ts';
  * the same query share their evaluation.
  */
 export function queryKey(selection: Selection): string {
-  const { dialect, includeAllBlocks, fields } = selection;
+  const { dialect, includeAllBlocks, fields, idlVersion } = selection;
+  const idls = idlVersion === undefined ? '' : `"idls":${idlVersion},`;
   const arrays = RECORD_ARRAY_NAMES.map((array) => `"${array}":[${itemKeys(selection, array)}]`);
-  return `{"dialect":"${dialect}","all":${includeAllBlocks},"fields":${JSON.stringify(fields)},${arrays.join()}}`;
+  return `{${idls}"dialect":"${dialect}","all":${includeAllBlocks},"fields":${JSON.stringify(fields)},${arrays.join()}}`;
 }
 
 function itemKeys<A extends RecordArray>(selection: Selection, array: A): string {

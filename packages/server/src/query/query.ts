@@ -68,6 +68,8 @@ export interface Selection extends Items {
   /** Whether blocks without selected records are sent too. */
   readonly includeAllBlocks: boolean;
   readonly fields: FieldLists;
+  /** The version of the IDLs, if records are decoded: the same query gives other lines after an IDL was registered. */
+  readonly idlVersion?: number;
 }
 
 export interface Query extends Selection {

@@ -6,6 +6,7 @@
 import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { ADDRESS_PATTERN } from '@sluice/protocol/query-schema';
 import Type, { type Static, type TSchema } from 'typebox';
 import { ENGINE_LIMITS } from '../../engine/threads/engine-limits.ts';
 import { HTTP_LIMITS } from '../../http/http-limits.ts';
@@ -248,6 +249,29 @@ const limits = section(
   },
 );
 
+const slot = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description }));
+
+const idl = Type.Object(
+  {
+    path: Type.String({
+      minLength: 1,
+      path: true,
+      description: 'a file with an IDL, or a folder whose `.json` files are IDLs',
+    }),
+    programId: Type.Optional(
+      Type.String({
+        pattern: ADDRESS_PATTERN,
+        expected: 'base58 of 32 bytes',
+        description: 'the address of the program; needed if the IDL does not contain it',
+      }),
+    ),
+    fromSlot: slot('the first slot for which it holds'),
+    toSlot: slot('the last slot for which it holds'),
+  },
+  { description: 'IDLs for decoding.' },
+);
+
 export const configSchema = Type.Object({
   data: Type.String({
     minLength: 1,
@@ -343,6 +367,7 @@ export const configSchema = Type.Object({
   }),
   limits,
   datasets: list(dataset, 'the datasets'),
+  idl: list(idl, 'the IDLs by which instructions and events are decoded; read again on SIGHUP'),
 });
 
 export type Config = Static<typeof configSchema>;

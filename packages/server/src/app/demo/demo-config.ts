@@ -6,6 +6,8 @@
  *   slot 0 ──────── mainnetFirstSlot, 1 February 2025 ──────── firstHeadSlot ──► grows
  *   └ ledger-beta   └ ledger-mainnet                           └ the head at the very first start
  */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { nodeFs } from '../../storage/node-fs.ts';
 import type { RunningService } from '../serve.ts';
 import { buildDemoText } from './startup-text.ts';
@@ -26,9 +28,16 @@ const ledger = {
   startSeconds: mainnetFirstSeconds + ((firstHeadSlot - mainnetFirstSlot) * slotMs) / 1000,
 };
 
+/** The IDLs of the simulated programs, which a clone of the repository contains. */
+function simulatedIdls(): readonly { readonly path: string }[] {
+  const path = fileURLToPath(new URL('../../../../../docs/idl', import.meta.url));
+  return existsSync(path) ? [{ path }] : [];
+}
+
 /** In the form of a configuration file. */
 export const DEMO_CONFIG = {
   serveUnlisted: false,
+  idl: simulatedIdls(),
   dialects: ['ledger', 'solana'],
   datasets: [
     { name: 'ledger-beta', from: 'genesis', sources: [ledger] },

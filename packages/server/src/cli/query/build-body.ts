@@ -27,6 +27,7 @@ export type QueryDraft = Omit<QueryBody, 'fromBlock'> & { readonly fromBlock?: n
 
 const filterNames: readonly (keyof FilterFlags)[] = [
   'program',
+  'name',
   'd1',
   'd8',
   'account',
@@ -48,7 +49,7 @@ export async function buildDraft(
   options: QueryOptions,
   { stdin, output }: { readonly stdin: NodeJS.ReadableStream; readonly output: Output },
 ): Promise<BuiltQuery> {
-  const draft = await readDraft(options, stdin);
+  const draft = addDecoded(await readDraft(options, stdin), options, output);
   if (output === 'table' || output === 'csv') return buildRows(draft, options, output);
   const isFromFile = options.query !== undefined && options.fields === undefined;
   if (isFromFile) return { draft, rows: undefined };
@@ -56,6 +57,25 @@ export async function buildDraft(
   // Every line has the hash of its block, which is needed to resume.
   const block = { ...fields.block, number: true, hash: true };
   return { draft: { ...draft, fields: { ...fields, block } }, rows: undefined };
+}
+
+/** Adds the decoded form to the fields of instructions and logs that the query or the output selects. */
+function addDecoded(draft: QueryDraft, { decode, kind }: QueryOptions, output: Output): QueryDraft {
+  if (decode !== true) return draft;
+  const items = itemsOf(draft);
+  const isTable = output === 'table';
+  const fields =
+    draft.fields ??
+    (isTable ? fieldsForTable(items, kind ?? chooseKind(draft)) : defaultFields(items));
+  const { instruction, log } = fields;
+  return {
+    ...draft,
+    fields: {
+      ...fields,
+      ...(instruction === undefined ? {} : { instruction: { ...instruction, decoded: true } }),
+      ...(log === undefined ? {} : { log: { ...log, decoded: true } }),
+    },
+  };
 }
 
 async function readDraft(options: QueryOptions, stdin: NodeJS.ReadableStream): Promise<QueryDraft> {

@@ -9,6 +9,8 @@ import { entriesOf, keysOf } from '@sluice/protocol/typed-keys';
 
 export interface FilterFlags {
   readonly program?: readonly string[];
+  /** Names of instructions in the IDLs of the programs. */
+  readonly name?: readonly string[];
   readonly d1?: readonly string[];
   readonly d8?: readonly string[];
   readonly account?: readonly string[];
@@ -35,13 +37,15 @@ export function buildItems(flags: FilterFlags): ItemsBody {
 }
 
 /** `--account` restricts the instructions of `--program` if both are given. */
-function instructionItems({ program, d1, d8, account }: FilterFlags): Items {
-  if (program === undefined && d1 === undefined && d8 === undefined) return {};
-  return { instructions: [defined({ programId: program, d1, d8, mentionsAccount: account })] };
+function instructionItems({ program, name, d1, d8, account }: FilterFlags): Items {
+  if ([program, name, d1, d8].every((value) => value === undefined)) return {};
+  return {
+    instructions: [defined({ programId: program, name, d1, d8, mentionsAccount: account })],
+  };
 }
 
-function transactionItems({ program, d1, d8, account, feePayer }: FilterFlags): Items {
-  const isTaken = program !== undefined || d1 !== undefined || d8 !== undefined;
+function transactionItems({ program, name, d1, d8, account, feePayer }: FilterFlags): Items {
+  const isTaken = [program, name, d1, d8].some((value) => value !== undefined);
   const mentionsAccount = isTaken ? undefined : account;
   if (feePayer === undefined && mentionsAccount === undefined) return {};
   return { transactions: [defined({ feePayer, mentionsAccount })] };

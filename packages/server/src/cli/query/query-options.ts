@@ -16,6 +16,8 @@ export interface QueryOptions extends TargetOptions, FilterFlags {
   readonly to?: RangeEnd;
   readonly last?: number;
   readonly fields?: readonly string[];
+  /** Whether instructions and events are decoded. */
+  readonly decode?: boolean;
   readonly finalized?: boolean;
   readonly follow?: boolean;
   readonly limit?: number;
@@ -41,6 +43,9 @@ function addFilterOptions(command: Command): void {
   command
     .option('--query <file>', 'the query as JSON, as docs/query.md describes it; - for stdin')
     .addOption(several('--program <ids>', 'instructions of these programs'))
+    .addOption(
+      several('--name <names>', 'only instructions of --program with these names in its IDL'),
+    )
     .addOption(
       several(
         '--d1 <hex>',
@@ -71,6 +76,10 @@ function addFilterOptions(command: Command): void {
         '--fields <list>',
         'instruction.data,transaction.feePayer,block.timestamp; a kind alone selects all its fields',
       ).argParser(listOption),
+    )
+    .option(
+      '--decode',
+      'add the decoded form of instructions and events, by the IDLs of the service',
     );
 }
 

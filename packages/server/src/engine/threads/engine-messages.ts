@@ -1,5 +1,6 @@
 /** The messages between the pool and its threads. */
 import type { ErrorCode, ErrorDetail } from '@sluice/base/errors';
+import type { RegisteredIdl } from '@sluice/decode/idl-registry';
 import type { CachedLocation } from '../../object-store/cached-range-file.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import type { Selection } from '../../query/query.ts';
@@ -20,6 +21,8 @@ export type ToThread =
   /** Gives a selection a number. The thread keeps it until it receives `forget`. */
   | { readonly kind: 'select'; readonly number: number; readonly selection: Selection }
   | { readonly kind: 'forget' }
+  /** Later runs decode by these IDLs. */
+  | { readonly kind: 'idls'; readonly idls: readonly RegisteredIdl[] }
   | { readonly kind: 'run'; readonly run: RunRequest }
   /** The reader has consumed this many bytes of the run. */
   | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }

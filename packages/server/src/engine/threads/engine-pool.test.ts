@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isCodedError } from '@sluice/base/errors';
+import { IdlRegistry } from '@sluice/decode/idl-registry';
 import { afterAll, expect, test } from 'vitest';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
@@ -45,6 +46,25 @@ const keys = ['half 0', 'half 1'];
 test('default: several threads together return the same answer as the reference, in order', async () => {
   const answer = await collect(pool.run({ selection: everything, range, keys, lastKey: 'half 1' }));
   expect(answer).toBe(answerQuery(everything, blocks));
+});
+
+test('behavior: all threads decode by the IDLs that were given last', async () => {
+  const program = blocks[0]?.instructions[0]?.programId ?? '';
+  const text = JSON.stringify({ address: program, metadata: { name: 'given' }, instructions: [] });
+  const idls = [{ name: 'a', text }];
+  const selection = parseTestQuery({
+    fromBlock: 0,
+    fields: { instruction: { programId: true, decoded: true } },
+    instructions: [{}],
+  });
+  pool.useIdls(idls);
+  const answer = await collect(pool.run({ selection, range, keys, lastKey: 'half 1' }));
+  expect(answer).toContain('"program":"given"');
+  expect(answer).toBe(answerQuery(selection, blocks, new IdlRegistry(idls)));
+  pool.useIdls([]);
+  expect(await collect(pool.run({ selection, range, keys, lastKey: 'half 1' }))).toBe(
+    answerQuery(selection, blocks),
+  );
 });
 
 test('behavior: a pool has started when all threads receive messages, or when it is stopped', async () => {

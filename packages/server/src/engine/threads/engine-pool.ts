@@ -9,6 +9,7 @@ import { systemClock } from '@sluice/base/clock';
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError, knownDetail } from '@sluice/base/errors';
 import { workerUrl } from '@sluice/base/worker-url';
+import type { RegisteredIdl } from '@sluice/decode/idl-registry';
 import type { Urgency } from '../../object-store/gate.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { countValues, type Selection } from '../../query/query.ts';
@@ -95,6 +96,7 @@ export class EnginePool {
   readonly #selections = new Map<Selection, number>();
   #selectionValueCount = 0;
   #nextSelection = 0;
+  #idls: readonly RegisteredIdl[] = [];
   #nextSegment = 0;
   #scanCount = 0;
   #nextId = 0;
@@ -142,6 +144,12 @@ export class EnginePool {
     this.#segments.set(key, { number, location, onClosed, fetch });
     if (fetch !== undefined) this.#fetches.set(number, fetch);
     this.#tellAll({ kind: 'open', segment: number, location });
+  }
+
+  /** Later runs decode by these IDLs, which must be readable. */
+  useIdls(idls: readonly RegisteredIdl[]): void {
+    this.#idls = idls;
+    this.#tellAll({ kind: 'idls', idls });
   }
 
   /** Closes a segment. Threads keep it until their runs have ended. */
@@ -356,6 +364,7 @@ export class EnginePool {
     worker.on('error', (cause) => this.#replace(thread, cause));
     for (const { number: segment, location } of this.#segments.values())
       worker.postMessage({ kind: 'open', segment, location } satisfies ToThread);
+    worker.postMessage({ kind: 'idls', idls: this.#idls } satisfies ToThread);
     for (const [selection, number] of this.#selections)
       worker.postMessage({ kind: 'select', number, selection } satisfies ToThread);
     return worker;

@@ -8,6 +8,7 @@ import { assert } from '@sluice/base/assert';
 import { systemClock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { Steps } from '@sluice/base/time-slices';
+import { IdlRegistry } from '@sluice/decode/idl-registry';
 import { deflateEncoder } from '../../kernels/deflate-encoder.ts';
 import type { CachedLocation, CachedRangeFile } from '../../object-store/cached-range-file.ts';
 import type { Selection } from '../../query/query.ts';
@@ -127,6 +128,9 @@ class EngineWorker {
         return;
       case 'forget':
         this.#selections.clear();
+        return;
+      case 'idls':
+        this.#engine.useIdls(new IdlRegistry(message.idls));
         return;
       case 'run':
         void this.#run(message.run);

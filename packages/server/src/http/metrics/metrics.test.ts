@@ -89,7 +89,7 @@ test('default: the metrics of the listener exist before the first request', asyn
   const labelsOf = (name: string, label: string) =>
     lines.flatMap((line) => new RegExp(`^${name}{${label}="(.*)"} 0$`).exec(line)?.[1] ?? []);
   expect(labelsOf('sluice_http_responses_total', 'status')).toEqual(
-    '200 204 400 401 404 405 408 409 413 415 429 431 500 503'.split(' '),
+    '200 204 400 401 403 404 405 408 409 413 415 429 431 500 503'.split(' '),
   );
   expect(labelsOf('sluice_http_stream_ends_total', 'reason')).toEqual(
     'complete time quiet fork trimmed closing gone stalled fault bug'.split(' '),

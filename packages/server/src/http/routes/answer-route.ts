@@ -81,7 +81,11 @@ async function answerWithin(
     assert(dataset !== null, 'a query is sent to a dataset');
     const body = await readBody(request.raw, { ...queryLimits, held });
     if (body === null) throw new CodedError('request-malformed');
-    const rules = { limits: queryLimits, dialects: dataset.names.dialects };
+    const rules = {
+      limits: queryLimits,
+      dialects: dataset.names.dialects,
+      ...(context.idls === undefined ? {} : { idls: context.idls() }),
+    };
     return runInTimeSlices(parseQuerySteps(body, rules));
   };
   const leave = route.isLookup === true ? lookups.take() : () => undefined;

@@ -4,6 +4,7 @@
  */
 
 import { assert } from '@sluice/base/assert';
+import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { Static, TSchema } from 'typebox';
 import type { Query } from '../../query/query.ts';
@@ -23,6 +24,7 @@ export interface RouteContext {
   readonly datasets: DatasetDirectory;
   readonly limits: HttpLimits;
   readonly queryLimits: QueryLimits;
+  readonly idls?: (() => IdlRegistry) | undefined;
   readonly version: string;
   readonly routes: readonly AnyRoute[];
 }

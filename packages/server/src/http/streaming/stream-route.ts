@@ -5,6 +5,7 @@ import { unreachable } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import { runInTimeSlices } from '@sluice/base/time-slices';
+import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -29,6 +30,7 @@ import type { StreamPermit, StreamPermits } from './stream-permits.ts';
 export interface StreamRouteDependencies {
   readonly limits: HttpLimits;
   readonly queryLimits: QueryLimits;
+  readonly idls?: (() => IdlRegistry) | undefined;
   readonly clock: Clock;
   readonly permits: StreamPermits;
   /** Bytes that wait for slow clients. A stream holds at most the piece that it sends and the next one. */
@@ -88,7 +90,11 @@ async function begin(
   if (dataset === null) throw new CodedError('dataset-unknown');
   const body = await readBody(request.raw, { ...dependencies.queryLimits, held });
   if (body === null) return null;
-  const rules = { limits: dependencies.queryLimits, dialects: dataset.names.dialects };
+  const rules = {
+    limits: dependencies.queryLimits,
+    dialects: dataset.names.dialects,
+    ...(dependencies.idls === undefined ? {} : { idls: dependencies.idls() }),
+  };
   const query = await runInTimeSlices(parseQuerySteps(body, rules));
   // Earlier responses on this connection may take minutes, so nothing is reserved before they end.
   await waitForTurn(reply.raw, request.raw.socket);

@@ -10,7 +10,8 @@ import {
 const derived: { readonly [K in Kind]?: readonly string[] } = {
   block: ['parentNumber'],
   transaction: ['feePayer'],
-  instruction: ['d1', 'd2', 'd4', 'd8'],
+  instruction: ['d1', 'd2', 'd4', 'd8', 'decoded'],
+  log: ['decoded'],
   reward: ['pubKey'],
 } satisfies { readonly [K in Kind]?: readonly (keyof (typeof FIELDS)[K])[] };
 

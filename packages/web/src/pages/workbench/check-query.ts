@@ -18,6 +18,7 @@ import {
   type FilterRow,
   filterRows,
   relationRows,
+  replacedRows,
 } from '@sluice/protocol/request-table';
 import { isObject, type JsonObject } from './query-model.ts';
 
@@ -159,7 +160,7 @@ class QueryCheck {
   }
 
   #checkItem(array: RecordArray, item: JsonObject, path: Path): void {
-    const filters = new Map<string, FilterRow>(filterRows(array));
+    const filters = new Map<string, FilterRow>([...filterRows(array), ...replacedRows(array)]);
     const relations = relationRows(array).map(([name]): string => name);
     this.#checkKeys(item, [...filters.keys(), ...relations], path);
     for (const [name, value] of Object.entries(item)) {
@@ -206,6 +207,8 @@ function fits(row: FilterRow, value: unknown): boolean {
       return new RegExp(`^0x[0-9a-fA-F]{${2 * row.bytes}}$`).test(value);
     case 'prefix':
       return new RegExp(`^0x([0-9a-fA-F]{2}){0,${row.bytes}}$`).test(value);
+    case 'name':
+      return true;
     case 'boolean':
       return false;
   }

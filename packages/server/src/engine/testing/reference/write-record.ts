@@ -20,6 +20,7 @@ import type {
 } from '../../../ledger/block.ts';
 import { parentHashOnWire } from '../../header-texts.ts';
 import { dataToHex } from './match-record.ts';
+import { type WriteContext, writeDecodedInstruction, writeDecodedLog } from './write-decoded.ts';
 
 /** For each kind, the record from which its fields are written. */
 interface Sources {
@@ -32,13 +33,13 @@ interface Sources {
   reward: Reward;
 }
 
-type Write<K extends Kind> = (source: Sources[K], dialect: Dialect) => string;
+type Write<K extends Kind> = (source: Sources[K], context: WriteContext) => string;
 
 /** Returns the JSON object of one record or header with the requested fields. */
 export function writeRecord<K extends Kind>(
   kind: K,
   source: Sources[K],
-  options: { readonly fields: readonly FieldName<K>[]; readonly dialect: Dialect },
+  options: WriteContext & { readonly fields: readonly FieldName<K>[] },
 ): string {
   const rows = new Map<string, FieldRow>(fieldRows(kind));
   const derived: Readonly<Partial<Record<string, Write<K>>>> = DERIVED[kind];
@@ -47,7 +48,7 @@ export function writeRecord<K extends Kind>(
     const value =
       write === undefined
         ? writeStored(rows.get(name), memberOf(source, name), options.dialect)
-        : write(source, options.dialect);
+        : write(source, options);
     return `"${name}":${value}`;
   });
   return `{${members.join()}}`;
@@ -99,8 +100,14 @@ const DERIVED: {
     finalizedHead: () => 'null',
   },
   transaction: { feePayer: (record) => JSON.stringify(record.accountKeys[0] ?? null) },
-  instruction: { d1: dataStart(1), d2: dataStart(2), d4: dataStart(4), d8: dataStart(8) },
-  log: {},
+  instruction: {
+    d1: dataStart(1),
+    d2: dataStart(2),
+    d4: dataStart(4),
+    d8: dataStart(8),
+    decoded: writeDecodedInstruction,
+  },
+  log: { decoded: writeDecodedLog },
   balance: {},
   tokenBalance: {},
   reward: { pubkey: (record) => JSON.stringify(record.pubKey) },

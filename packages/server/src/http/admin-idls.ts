@@ -1,0 +1,97 @@
+/** Lists, registers and removes IDLs through the listener for operators. Changes are accepted from the same machine only. */
+import type { IncomingMessage } from 'node:http';
+import { CodedError } from '@sluice/base/errors';
+import type { RegisteredIdl } from '@sluice/decode/idl-registry';
+import { isAddress } from '../ledger/primitives.ts';
+
+export interface AdminReply {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** A registered IDL. */
+export interface IdlDescription {
+  readonly name: string;
+  /** The name and the address of its program. */
+  readonly program: string;
+  readonly programId: string;
+  readonly fromSlot: number | null;
+  readonly toSlot: number | null;
+  readonly origin: 'configuration' | 'operator';
+}
+
+/** The IDLs that an operator lists and changes. */
+export interface AdminIdls {
+  readonly list: () => readonly IdlDescription[];
+  /** Throws a coded error if the IDL cannot be used. */
+  readonly put: (idl: RegisteredIdl) => void;
+  readonly remove: (name: string) => boolean;
+}
+
+export const idlsPath = '/idls';
+
+const bodyBytesMax = 8 << 20;
+
+export async function answerIdls(request: IncomingMessage, idls: AdminIdls): Promise<AdminReply> {
+  const { method = '', url = '' } = request;
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  const [, name = ''] = /^\/idls\/([\w.-]{1,100})$/.exec(pathname) ?? [];
+  if (name === '' && pathname !== idlsPath) throw new CodedError('operator-path-unknown');
+  if (method === 'GET' || method === 'HEAD')
+    return reply(idls.list().filter((idl) => name === '' || idl.name === name));
+  if (name === '' || (method !== 'PUT' && method !== 'DELETE'))
+    throw new CodedError('method-wrong');
+  if (!isLocal(request)) throw new CodedError('operator-not-local');
+  if (method === 'DELETE') {
+    if (!idls.remove(name)) throw new CodedError('operator-path-unknown');
+    return reply({ removed: name });
+  }
+  const slots = {
+    fromSlot: slotOf(searchParams, 'fromSlot'),
+    toSlot: slotOf(searchParams, 'toSlot'),
+  };
+  idls.put({ name, text: await readText(request), programId: programOf(searchParams), ...slots });
+  return reply(idls.list().filter((idl) => idl.name === name));
+}
+
+function reply(value: unknown): AdminReply {
+  return { status: 200, type: 'application/json', body: JSON.stringify(value) };
+}
+
+function isLocal({ socket }: IncomingMessage): boolean {
+  return /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
+}
+
+function programOf(parameters: URLSearchParams): string | undefined {
+  const text = parameters.get('programId');
+  if (text === null || isAddress(text)) return text ?? undefined;
+  throw new CodedError('parameter-invalid', {
+    path: 'programId',
+    found: text,
+    allowed: 'base58 of 32 bytes',
+  });
+}
+
+function slotOf(parameters: URLSearchParams, path: string): number | undefined {
+  const text = parameters.get(path);
+  if (text === null) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new CodedError('parameter-invalid', { path, found: text, allowed: 'a slot' });
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request) {
+    const bytes = Buffer.from(part);
+    parts.push(bytes);
+    length += bytes.length;
+    if (length > bodyBytesMax)
+      throw new CodedError('idl-invalid', {
+        path: 'the IDL',
+        expected: `at most ${bodyBytesMax} bytes`,
+      });
+  }
+  return Buffer.concat(parts).toString();
+}
