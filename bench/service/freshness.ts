@@ -6,9 +6,10 @@ const queryCount = 50;
 
 async function measure(
   context: ScenarioContext,
-  { followerCount, p99MsMax }: { readonly followerCount: number; readonly p99MsMax: number },
+  given: { readonly followerCount: number; readonly p99MsMax: number; readonly isPushed?: boolean },
 ): Promise<void> {
-  const shape = { profile: '2025', followerCount, queryCount } as const;
+  const { p99MsMax, ...options } = given;
+  const shape = { profile: '2025', queryCount, ...options } as const;
   const result = await measureHead(shape, context);
   const { latencyMs } = result;
   context.print(
@@ -26,6 +27,12 @@ export const freshnessScenario: Scenario = {
   summary:
     'latency from confirmation of a block to reception of its lines: 2025 profile, 100 followers',
   run: (context) => measure(context, { followerCount: 100, p99MsMax: 250 }),
+};
+
+export const pushedScenario: Scenario = {
+  name: 'freshness-grpc',
+  summary: 'the same with a service that follows the node over gRPC',
+  run: (context) => measure(context, { followerCount: 100, p99MsMax: 250, isPushed: true }),
 };
 
 export const crowdScenario: Scenario = {

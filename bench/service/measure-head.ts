@@ -12,6 +12,8 @@ export interface HeadOptions {
   readonly profile: '2025' | 'busy';
   readonly followerCount: number;
   readonly queryCount: number;
+  /** Whether the service follows the node over gRPC. */
+  readonly isPushed?: boolean;
 }
 
 export interface HeadResult extends LoadResult {
@@ -33,7 +35,7 @@ const answerBytesGoal = 20_000;
 const warmSeconds = 5;
 
 export async function measureHead(
-  { profile, followerCount, queryCount }: HeadOptions,
+  { profile, followerCount, queryCount, isPushed = false }: HeadOptions,
   context: ScenarioContext,
 ): Promise<HeadResult> {
   const { options, folder, progress } = context;
@@ -42,7 +44,8 @@ export async function measureHead(
   const queries = chooseFollowerQueries({ seed, profile }, { count: queryCount, answerBytesGoal });
   progress('starting the simulator and the service');
   const simulator = await SimulatorProcess.start({ seed, profile });
-  const service = await ServiceProcess.follow(folder, simulator.rpcUrl);
+  const grpcUrl = isPushed ? simulator.grpcUrl : undefined;
+  const service = await ServiceProcess.follow(folder, simulator.rpcUrl, grpcUrl);
   let load: FollowerLoad | undefined;
   try {
     await service.untilAt(await simulator.confirmedSlot());

@@ -23,14 +23,16 @@ export interface SimulatorOptions {
 export class SimulatorProcess {
   readonly process: CommandProcess;
   readonly rpcUrl: string;
+  readonly grpcUrl: string;
 
   readonly #controlUrl: string;
   readonly #chain: SimulatedChain;
 
   private constructor(started: CommandProcess, urls: readonly string[], chain: SimulatedChain) {
-    const [rpcUrl = '', controlUrl = ''] = urls;
+    const [rpcUrl = '', grpcUrl = '', controlUrl = ''] = urls;
     this.process = started;
     this.rpcUrl = rpcUrl;
+    this.grpcUrl = grpcUrl;
     this.#controlUrl = controlUrl;
     this.#chain = chain;
   }
@@ -39,10 +41,10 @@ export class SimulatorProcess {
   static async start(options: SimulatorOptions): Promise<SimulatorProcess> {
     const { seed, profile, startSlot = startSlotDefault } = options;
     const shape = ['--seed', `${seed}`, '--profile', profile, '--fork-rate', `${forkRate}`];
-    const ports = ['--port', '0', '--ws-port', '0', '--control-port', '0'];
+    const ports = ['--port', '0', '--ws-port', '0', '--control-port', '0', '--grpc-port', '0'];
     const { process: started, found } = await CommandProcess.start(
       ['simulate', ...shape, ...ports, '--start-slot', `${startSlot}`],
-      /JSON-RPC\s+(\S+)[\s\S]*control\s+(\S+)/,
+      /JSON-RPC\s+(\S+)[\s\S]*gRPC\s+(\S+)[\s\S]*control\s+(\S+)/,
     );
     const chain = new SimulatedChain({ seed, forkRate, startSlot });
     const simulator = new SimulatorProcess(started, found, chain);
@@ -88,10 +90,11 @@ export class ServiceProcess {
     return new ServiceProcess(started, Number(port), adminUrl);
   }
 
-  /** Starts a service that follows a node from its head. */
-  static follow(folder: string, rpcUrl: string): Promise<ServiceProcess> {
+  /** Starts a service that follows a node from its head, over gRPC too if its address is given. */
+  static follow(folder: string, rpcUrl: string, grpcUrl?: string): Promise<ServiceProcess> {
     const source = ['--rpc', rpcUrl, '--dataset', datasetName, '--from', 'latest'];
-    return ServiceProcess.start(folder, source);
+    const pushing = grpcUrl === undefined ? [] : ['--grpc', grpcUrl];
+    return ServiceProcess.start(folder, [...source, ...pushing]);
   }
 
   /** Returns the slot of its newest block. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Benchmark } from '../benchmark.ts';
 import { everythingScenario } from './everything.ts';
-import { crowdScenario, freshnessScenario } from './freshness.ts';
+import { crowdScenario, freshnessScenario, pushedScenario } from './freshness.ts';
 import { importScenario } from './import.ts';
 import { liveScenario } from './live.ts';
 import { parseOptions } from './options.ts';
@@ -16,6 +16,7 @@ const scenarios: readonly Scenario[] = [
   rpcScenario,
   liveScenario,
   freshnessScenario,
+  pushedScenario,
   crowdScenario,
   everythingScenario,
   startScenario,

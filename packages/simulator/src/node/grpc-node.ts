@@ -5,6 +5,7 @@
  *   confirmed ──────────────► block, if it was not sent yet;             status "confirmed"
  *   finalized ──────────────►                                            status "finalized"
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '@sluice/base/clock';
 import { type BlockParts, encodeBlockParts, parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import { createGrpcServer, type GrpcServer, type ServedCall } from '@sluice/grpc/grpc-server';
@@ -69,6 +70,8 @@ export class GrpcNode {
     const processed = walk(state.processedBranch.blockAt(state.processedSlot), (block) => {
       return block.slot <= before.processedSlot;
     });
+    // A real node has the content of a block before it is confirmed.
+    if (this.#isContentWanted) for (const block of processed) this.#encode(block);
     // A fork is confirmed from its ancestor on, and blocks below the head can be among its blocks.
     const confirmed = walk(state.branch.blockAt(state.confirmedSlot), (block) => {
       const { slot, blockhash } = block;
@@ -86,6 +89,10 @@ export class GrpcNode {
   /** Ends every stream that the fault `grpc-end` applies to, without waiting for the next update. */
   endByFault(): void {
     for (const { call } of [...this.#subscribers]) this.#endByFault(call, 'grpc-end');
+  }
+
+  get #isContentWanted(): boolean {
+    return [...this.#subscribers].some(({ request }) => wantsContent(request));
   }
 
   #publishTo(
@@ -132,22 +139,25 @@ export class GrpcNode {
     const subscriber = { call, request, sent: new Set<string>(), held: undefined };
     this.#subscribers.add(subscriber);
     call.signal.addEventListener('abort', () => this.#subscribers.delete(subscriber));
-    if (fromSlot !== undefined) this.#replay(subscriber, fromSlot);
-    this.#ping(subscriber).catch(() => call.destroy());
+    this.#run(subscriber, fromSlot).catch(() => call.destroy());
     return subscriber;
   }
 
-  #replay(subscriber: Subscriber, fromSlot: number): void {
-    const { branch, confirmedSlot, finalizedSlot } = this.#state;
-    for (const block of walk(branch.blockAt(confirmedSlot), ({ slot }) => slot < fromSlot)) {
-      this.#sendBlock(subscriber, block);
-      this.#sendStatus(subscriber, block.slot, 'confirmed');
-      if (block.slot <= finalizedSlot) this.#sendStatus(subscriber, block.slot, 'finalized');
-    }
-  }
-
-  async #ping(subscriber: Subscriber): Promise<void> {
+  /** Sends earlier blocks, then pings. */
+  async #run(subscriber: Subscriber, fromSlot: number | undefined): Promise<void> {
     const { signal } = subscriber.call;
+    if (fromSlot !== undefined) {
+      const { branch, confirmedSlot } = this.#state;
+      for (const block of walk(branch.blockAt(confirmedSlot), ({ slot }) => slot < fromSlot)) {
+        if (signal.aborted) return;
+        this.#sendBlock(subscriber, block);
+        this.#sendStatus(subscriber, block.slot, 'confirmed');
+        const isFinal = block.slot <= this.#state.finalizedSlot;
+        if (isFinal) this.#sendStatus(subscriber, block.slot, 'finalized');
+        // Encoding takes some time, and new blocks must not wait for it.
+        await nextTurn();
+      }
+    }
     while (!signal.aborted) {
       this.#send(subscriber, { kind: 'ping' });
       await this.#dependencies.clock.sleep(pingEveryMs, signal);
@@ -160,7 +170,7 @@ export class GrpcNode {
     sent.add(block.blockhash);
     const [oldest = ''] = sent;
     if (sent.size > sentCountMax) sent.delete(oldest);
-    if (!request.blocks && !request.transactions && !request.blockMetas) return;
+    if (!wantsContent(request)) return;
     if (this.#dependencies.faults.find('skip-block', { slot: block.slot })) return;
     const { meta, transactions } = this.#encode(block);
     if (request.blocks) this.#send(subscriber, { kind: 'block', meta, transactions });
@@ -218,6 +228,10 @@ export class GrpcNode {
     call.end({ code: numberOf(fault, 'status'), message: textOf(fault, 'message') ?? '' });
     return true;
   }
+}
+
+function wantsContent({ blocks, transactions, blockMetas }: SubscribeRequest): boolean {
+  return blocks || transactions || blockMetas;
 }
 
 function isOmitted(faults: RpcDependencies['faults'], update: SubscribeUpdate): boolean {

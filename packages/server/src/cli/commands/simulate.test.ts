@@ -208,7 +208,16 @@ describe('wrong options', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
-    const { code, err } = await run('--port', `${port}`, '--ws-port', '0', '--control-port', '0');
+    const { code, err } = await run(
+      '--port',
+      `${port}`,
+      '--ws-port',
+      '0',
+      '--control-port',
+      '0',
+      '--grpc-port',
+      '0',
+    );
     expect(code).toBe(1);
     expect(err).toContain(`port ${port}, reason address already in use`);
     expect(err).toContain('[listen-failed]');
@@ -232,7 +241,7 @@ describe('the command', () => {
     });
     return { child, ready, ended };
   }
-  const ports = ['--port', '0', '--ws-port', '0', '--control-port', '0'];
+  const ports = ['--port', '0', '--ws-port', '0', '--control-port', '0', '--grpc-port', '0'];
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'default: the command serves until %s and then ends with exit code 0',

@@ -367,7 +367,12 @@ describe('interruptions', () => {
     await replay.flush();
     expect(await slots(source, 15)).toContain('pruned');
     expect(source.notices.isLive).toBe(true);
-    clock.advance(5_000);
+    clock.advance(29_999);
+    expect(await slots(source, 15)).toContain('pruned');
+    expect(await slots(source, 16)).toContain('pruned');
+    await replay.flush();
+    expect(source.notices.isLive).toBe(true);
+    clock.advance(1);
     expect(await slots(source, 15)).toContain('pruned');
     const parts = await next();
     expect(parts.request).toMatchObject({ fromSlot: 13, blocks: false, transactions: true });

@@ -57,6 +57,8 @@ const reconnect = { firstMs: 500, maxMs: 30_000 };
 const overlapSlots = 2;
 /** How often earlier blocks are requested again. */
 const rewindEveryMs = 5_000;
+/** A block that has not arrived this long after the start of a replay is not part of it. */
+const replayMsMax = 30_000;
 /** The status of a call that ends because earlier blocks are needed. */
 const rewinding: GrpcStatus = { code: GRPC_CODES.cancelled, message: 'earlier blocks are needed' };
 
@@ -93,7 +95,12 @@ export class GrpcSubscription extends SlotAnnouncements implements SlotNotices {
   #fromSlot: number | undefined;
   /** The server cannot replay slots below this one. */
   #replayFloor = 0;
-  #rewound = { slot: -1, atMs: Number.NEGATIVE_INFINITY };
+  #rewoundMs = Number.NEGATIVE_INFINITY;
+  /** The slot from which the current subscription began, and when. */
+  #replay: { readonly fromSlot: number | undefined; readonly sinceMs: number } = {
+    fromSlot: undefined,
+    sinceMs: 0,
+  };
   /** The slot below the received blocks that was requested last. */
   #wantedSlot = Number.POSITIVE_INFINITY;
   #announcedHash = '';
@@ -139,19 +146,23 @@ export class GrpcSubscription extends SlotAnnouncements implements SlotNotices {
 
   /** Subscribes again from a slot below the received blocks, if the server can replay it. */
   rewind(slot: number): void {
-    const nowMs = this.#clock.nowMs();
-    const isDue = nowMs - this.#rewound.atMs >= rewindEveryMs;
     this.#wantedSlot = slot;
-    if (!this.#isLive || !isDue || slot < this.#replayFloor) return;
-    if (this.#rewound.slot === slot) {
-      // The replay did not contain the block. Some servers replay transactions and metas, but not whole blocks.
+    if (!this.#isLive || slot < this.#replayFloor) return;
+    const nowMs = this.#clock.nowMs();
+    const { fromSlot = Number.POSITIVE_INFINITY, sinceMs } = this.#replay;
+    if (fromSlot > slot) {
+      if (nowMs - this.#rewoundMs < rewindEveryMs) return;
+    } else {
+      // The block is part of the current replay.
+      if (nowMs - sinceMs < replayMsMax) return;
+      // The replay did not contain it. Some servers replay transactions and metas, but not whole blocks.
       if (this.#subscribe === 'transactions' || this.#options.subscribe !== undefined) {
         this.#replayFloor = slot + 1;
         return;
       }
       this.#subscribe = 'transactions';
     }
-    this.#rewound = { slot, atMs: nowMs };
+    this.#rewoundMs = nowMs;
     this.#fromSlot = Math.max(0, slot - overlapSlots);
     this.#call?.cancel(rewinding);
   }
@@ -195,6 +206,7 @@ export class GrpcSubscription extends SlotAnnouncements implements SlotNotices {
     const channel = new GrpcChannel(url);
     const silence = new Silence(silenceMsMax, this.#clock);
     const fromSlot = this.#fromSlot;
+    this.#replay = { fromSlot, sinceMs: this.#clock.nowMs() };
     const call = channel.open({
       path: SUBSCRIBE_PATH,
       metadata: token === undefined ? {} : { 'x-token': token },
