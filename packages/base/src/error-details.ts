@@ -160,6 +160,7 @@ export interface ErrorDetails {
     readonly height: number | null;
     readonly expectedHeight: number | null;
   };
+  'chain-segments-changed': { readonly first: number; readonly last: number };
   'chain-not-linked': { readonly slot: number } & (
     | {
         readonly hash: string;

@@ -108,6 +108,9 @@ export const ERRORS = {
   },
 
   // A chain. The blocks of a source are checked against the stored ones, and rejected as a whole.
+  'chain-segments-changed': {
+    text: 'segments were removed while they were being merged; the work is repeated with the others',
+  },
   'chain-not-linked': { text: 'the block is not a child of the block below it' },
   'chain-height-wrong': { text: "the height of the block is not one more than its parent's" },
   'chain-hash-reused': { text: 'the hash of the block already belongs to another block' },

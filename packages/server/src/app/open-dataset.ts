@@ -3,6 +3,7 @@ import { CodedError } from '@sluice/base/errors';
 import type { Logger } from 'pino';
 import { Dataset, type DatasetDependencies, type DatasetOptions } from '../dataset/dataset.ts';
 import type { DatasetDescription } from '../dataset/dataset-reader.ts';
+import { makeIndexInThread } from '../dataset/history/index-thread.ts';
 import type { Manifest } from '../dataset/manifest.ts';
 import { checkFolderNotShared } from '../dataset/stored/check-folder-not-shared.ts';
 import { createDataset, datasetExists } from '../dataset/stored/create-dataset.ts';
@@ -40,7 +41,9 @@ export async function openOrCreateDataset(
 ): Promise<Dataset> {
   const timed = observeMerge === undefined ? {} : { observeMerge };
   const { limits, ...elsewhere } = remote ?? {};
-  const dependencies = { fs, clock, ...timed, ...watchLock(lock), ...elsewhere };
+  // The indexes over segments of a bucket would have to be fetched and stored there.
+  const indexed = remote === undefined ? { makeIndex: makeIndexInThread } : {};
+  const dependencies = { fs, clock, ...timed, ...indexed, ...watchLock(lock), ...elsewhere };
   if (!(await datasetExists(folder, fs))) {
     await checkFolderNotShared(folder, fs);
     await createDataset(folder, { ...manifestDefaults, ...manifest, name }, dependencies);

@@ -31,6 +31,7 @@ import { DatasetSegments } from '../stream/dataset-segments.ts';
 import { DatasetStreams } from '../stream/dataset-streams.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
 import { DatasetLookups } from '../stream/lookups/dataset-lookups.ts';
+import { SkippingEvaluator } from '../stream/skipping-evaluator.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
 import { warmUp } from '../stream/warm-up.ts';
 import { adminPort } from './config/admin-port.ts';
@@ -346,12 +347,9 @@ function serveDataset(
   const { name } = reader.description;
   const segments = new DatasetSegments({ dataset: reader, pool });
   const engine = new EngineEvaluator({ pool, segments });
-  const evaluator = new CachedEvaluator({
-    dataset: name,
-    readList: reader.readList,
-    answers,
-    evaluator: engine,
-  });
+  const { readList } = reader;
+  const cached = new CachedEvaluator({ dataset: name, readList, answers, evaluator: engine });
+  const evaluator = new SkippingEvaluator({ dataset: reader, evaluator: cached });
   const reportFault = (error: unknown) => log.error({ err: error, dataset: name }, 'stream ended');
   const streams = new DatasetStreams(limits, {
     dataset: reader,

@@ -11,13 +11,15 @@ import type {
   Anchor,
   ChainSnapshot,
   HotBlock,
+  IndexRun,
   SealedSegment,
   SegmentList,
 } from './chain-snapshot.ts';
 import { findHot, firstHotAtOrAfter, refOf } from './find-blocks.ts';
 import { checkLink, headLinkPoint, type ParentPoint } from './link-block.ts';
 import {
-  describeRun,
+  checkReplaced,
+  indexFile,
   insertList,
   type ListContent,
   listFile,
@@ -70,6 +72,8 @@ function applyChange(snapshot: ChainSnapshot, change: ChainChange): ChainSnapsho
       return insert(snapshot, change.list);
     case 'unlist':
       return unlist(snapshot, change.content);
+    case 'index':
+      return addIndex(snapshot, change.run);
     case 'announce':
       return withUnused(snapshot, change.files);
     case 'forget':
@@ -238,8 +242,10 @@ function trim(snapshot: ChainSnapshot, keepFrom: Slot): ChainSnapshot {
   const anchor = { number: lastDropped.number, hash: lastDropped.hash };
   const hot = snapshot.hot.slice(droppedHotCount);
   const kept = withOldest(snapshot, oldest.slice(dropped.length));
-  const next = { ...snapshot, ...kept, anchor, start: startAbove(anchor), hot };
-  return withUnused(next, dropped.map(segmentFile));
+  const indexes = snapshot.indexes.filter(({ last }) => last > anchor.number);
+  const below = snapshot.indexes.filter(({ last }) => last <= anchor.number);
+  const next = { ...snapshot, ...kept, indexes, anchor, start: startAbove(anchor), hot };
+  return withUnused(next, [...dropped.map(segmentFile), ...below.map(indexFile)]);
 }
 
 function seal(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): ChainSnapshot {
@@ -272,15 +278,7 @@ function merge(snapshot: ChainSnapshot, segment: SealedSegment): ChainSnapshot {
   const part = snapshot.front.some(isReplaced) ? 'front' : 'segments';
   const segments = snapshot[part];
   const replaced = segments.filter(isReplaced);
-  assert(replaced.length > 0, 'a merged segment replaces segments outside lists');
-  const { first, last, parentHash, blockCount } = describeRun(replaced);
-  assert(
-    first.hash === segment.first.hash &&
-      last.hash === segment.last.hash &&
-      parentHash === segment.parentHash &&
-      blockCount === segment.blockCount,
-    'a merged segment contains the same blocks',
-  );
+  checkReplaced(replaced, segment);
   const at = segments.findIndex(isReplaced);
   const merged = segments.toSpliced(at, replaced.length, segment);
   const next = withUnused({ ...snapshot, [part]: merged }, replaced.map(segmentFile));
@@ -295,6 +293,18 @@ function insert(snapshot: ChainSnapshot, list: SegmentList): ChainSnapshot {
 function unlist(snapshot: ChainSnapshot, content: ListContent): ChainSnapshot {
   const next = { ...snapshot, ...removeFirstList(snapshot, content) };
   return withUnused(next, snapshot.lists.slice(0, 1).map(listFile));
+}
+
+function addIndex(snapshot: ChainSnapshot, run: IndexRun): ChainSnapshot {
+  const isReplaced = ({ first, last }: IndexRun) => first >= run.first && last <= run.last;
+  const kept = snapshot.indexes.filter((index) => !isReplaced(index));
+  assert(
+    kept.every(({ first, last }) => last < run.first || first > run.last),
+    'an index covers whole indexes that it replaces',
+  );
+  const indexes = [...kept, run].sort((a, b) => a.first - b.first);
+  const replaced = snapshot.indexes.filter(isReplaced).map(indexFile);
+  return withoutUnused(withUnused({ ...snapshot, indexes }, replaced), [indexFile(run)]);
 }
 
 function withUnused(snapshot: ChainSnapshot, files: readonly string[]): ChainSnapshot {

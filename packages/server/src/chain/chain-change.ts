@@ -1,6 +1,6 @@
 import type { BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import type { Anchor, HotBlock, SealedSegment, SegmentList } from './chain-snapshot.ts';
+import type { Anchor, HotBlock, IndexRun, SealedSegment, SegmentList } from './chain-snapshot.ts';
 import type { ListContent } from './segment-lists.ts';
 
 /**
@@ -28,6 +28,8 @@ export type ChainChange =
   | { readonly kind: 'list'; readonly list: SegmentList }
   /** Replaces the first list by its content. */
   | { readonly kind: 'unlist'; readonly content: ListContent }
+  /** Adds an index over segments, which replaces the indexes of the same slots. */
+  | { readonly kind: 'index'; readonly run: IndexRun }
   /** Names files that are about to be written. */
   | { readonly kind: 'announce'; readonly files: readonly string[] }
   /** Forgets unused files that were removed. */

@@ -9,6 +9,7 @@
  */
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import type { IndexShape } from '../segment/history/layout.ts';
 import type { SignatureIndexRange } from '../segment/indexes/signature-index-range.ts';
 
 export interface ChainSnapshot {
@@ -28,6 +29,8 @@ export interface ChainSnapshot {
   readonly lists: readonly SegmentList[];
   /** The newest segments, ascending, each linked to its predecessor. Not empty if there are lists. */
   readonly segments: readonly SealedSegment[];
+  /** Indexes over segments, ascending. They cover most segments, but not those that are new. */
+  readonly indexes: readonly IndexRun[];
   /** Ascending, linked to the last segment, or to the anchor if there is no segment. */
   readonly hot: readonly HotBlock[];
   /** The slots of blocks that a fork removed and that were not adopted again, by hash, oldest first. */
@@ -81,6 +84,15 @@ export interface SegmentList extends Omit<SealedSegment, 'signatures'> {
   readonly segmentCount: number;
 }
 
+/** Describes an index over consecutive segments, which is a file. */
+export interface IndexRun extends IndexShape {
+  readonly id: string;
+  /** The slots that it covers, both inclusive: those after the parent of its first block. */
+  readonly first: number;
+  readonly last: number;
+  readonly byteLength: number;
+}
+
 export const emptySnapshot: ChainSnapshot = {
   version: 0,
   start: null,
@@ -90,6 +102,7 @@ export const emptySnapshot: ChainSnapshot = {
   front: [],
   lists: [],
   segments: [],
+  indexes: [],
   hot: [],
   replaced: new Map(),
   unused: [],

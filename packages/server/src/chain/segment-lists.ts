@@ -13,7 +13,8 @@
  */
 import { assert } from '@sluice/base/assert';
 import { elementAt } from '@sluice/base/element-at';
-import type { ChainSnapshot, SealedSegment, SegmentList } from './chain-snapshot.ts';
+import { CodedError } from '@sluice/base/errors';
+import type { ChainSnapshot, IndexRun, SealedSegment, SegmentList } from './chain-snapshot.ts';
 
 export type ListContent =
   | { readonly kind: 'segments'; readonly segments: readonly SealedSegment[] }
@@ -28,6 +29,9 @@ export type SegmentParts = Pick<ChainSnapshot, 'front' | 'lists' | 'segments'>;
 export const listLength = 64;
 /** As many entries remain outside lists, because the newest segments are still merged, and retention needs the oldest. */
 const keptCount = 64;
+
+/** If there are more segments than this outside lists, merging does not keep up. */
+export const crowdedCount = 512;
 
 /** A segment or a list, as far as both are described in the same way. */
 type Run = Omit<SegmentList, 'depth' | 'segmentCount'>;
@@ -61,15 +65,31 @@ export function listFile({ id }: Pick<SegmentList, 'id'>): string {
   return `lists/${id}`;
 }
 
+/** Returns the file of an index, relative to the dataset's folder. */
+export function indexFile({ id }: Pick<IndexRun, 'id'>): string {
+  return `indexes/${id}`;
+}
+
 /** The entries of a list that is to be written. */
 export type NewList = ListContent & { readonly depth: number };
 
-/** Returns the next entries that should become a list, or undefined if there are too few. */
-export function chooseList({ front, lists, segments }: SegmentParts): NewList | undefined {
-  if (segments.length >= listLength + keptCount)
-    return { kind: 'segments', depth: 0, segments: segments.slice(0, listLength) };
-  if (lists.length > 0 && front.length >= listLength + keptCount)
-    return { kind: 'segments', depth: 0, segments: front.slice(-listLength) };
+/**
+ * Returns the next entries that should become a list, or undefined if there are too few. Segments that are not final, because they will be
+ * merged, become a list only if there are very many.
+ */
+export function chooseList(
+  { front, lists, segments }: SegmentParts,
+  isFinal: (segment: SealedSegment) => boolean = () => true,
+): NewList | undefined {
+  const inner = [
+    segments.slice(0, segments.length - keptCount).slice(0, listLength),
+    lists.length > 0 ? front.slice(keptCount).slice(-listLength) : [],
+  ];
+  for (const [i, entries] of inner.entries()) {
+    const isCrowded = (i === 0 ? segments : front).length >= crowdedCount;
+    if (entries.length === listLength && (isCrowded || entries.every(isFinal)))
+      return { kind: 'segments', depth: 0, segments: entries };
+  }
   return chooseLists(lists);
 }
 
@@ -96,15 +116,7 @@ export function insertList(parts: SegmentParts, list: SegmentList): SegmentParts
     first.number >= list.first.number && last.number <= list.last.number;
   const { front, lists, segments } = parts;
   const replaced = [...front, ...lists, ...segments].filter(isInside);
-  assert(replaced.length > 0, 'a list replaces entries of the chain');
-  const { blockCount, byteLength } = describeRun(replaced);
-  assert(
-    elementAt(replaced, 0).first.hash === list.first.hash &&
-      elementAt(replaced, -1).last.hash === list.last.hash &&
-      blockCount === list.blockCount &&
-      byteLength === list.byteLength,
-    'a list contains the segments that it replaces',
-  );
+  checkReplaced(replaced, list);
   const isOutside = (run: Run) => !isInside(run);
   const at = lists.findIndex(({ first }) => first.number >= list.first.number);
   const below = at < 0 ? lists : lists.slice(0, at);
@@ -114,6 +126,20 @@ export function insertList(parts: SegmentParts, list: SegmentList): SegmentParts
     lists: [...below.filter(isOutside), list, ...above.filter(isOutside)],
     segments: segments.filter(isOutside),
   };
+}
+
+/**
+ * Checks that segments or lists contain the blocks of the one that is to replace them. Retention may have removed some of them since it was
+ * made.
+ */
+export function checkReplaced(replaced: readonly Run[], by: Run): void {
+  const isSame =
+    replaced.length > 0 &&
+    elementAt(replaced, 0).first.hash === by.first.hash &&
+    elementAt(replaced, -1).last.hash === by.last.hash &&
+    describeRun(replaced).blockCount === by.blockCount;
+  if (isSame) return;
+  throw new CodedError('chain-segments-changed', { first: by.first.number, last: by.last.number });
 }
 
 /** Replaces the first list by its content. There must be no segments below it. */
@@ -232,10 +258,11 @@ export async function takeSegments(
   slot: number,
   countMax: number,
   readList: ReadList,
+  mayHave?: MayHave,
 ): Promise<SealedSegment[]> {
   const taken: SealedSegment[] = [];
   if (slot > (parts.segments.at(-1)?.last.number ?? -1)) return taken;
-  for await (const segment of segmentsFrom(parts, slot, readList)) {
+  for await (const segment of segmentsFrom(parts, slot, readList, mayHave)) {
     if (taken.length >= countMax) break;
     taken.push(segment);
   }

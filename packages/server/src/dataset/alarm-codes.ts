@@ -39,6 +39,7 @@ export const ALARM_CODES = [
   'dataset-maintenance-failed',
   'dataset-unavailable',
   'dataset-unfed',
+  'dataset-upkeep-failed',
   'dataset-write-failed',
   'disk-floor-reached',
   'feed-full',

@@ -19,6 +19,9 @@ export interface DatasetLimits {
   /** Finalized hot blocks are sealed when either limit is reached. The merge holds all of them in memory. */
   readonly sealBlockCount: number;
   readonly sealBytes: number;
+  /** Small segments are merged into large ones of this size, at least this many at a time. */
+  readonly mergeBytes: number;
+  readonly mergeCount: number;
 }
 
 export const datasetLimits: DatasetLimits = {
@@ -33,4 +36,6 @@ export const datasetLimits: DatasetLimits = {
   spaceCheckEveryMs: 1_000,
   sealBlockCount: 1_024,
   sealBytes: 32 * megabyte,
+  mergeBytes: 256 * megabyte,
+  mergeCount: 4,
 };

@@ -2,7 +2,7 @@
  * The read interface of a dataset. All methods may be called while the dataset is being written, and none of them waits
  * for the writer.
  */
-import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { ChainSnapshot, HotBlock, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { ReadList } from '../chain/segment-lists.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { CachedLocation } from '../object-store/cached-range-file.ts';
@@ -10,6 +10,7 @@ import type { Urgency } from '../object-store/gate.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
 import type { AlarmCode } from './alarm-codes.ts';
+import type { SlotRanges } from './history/index-reader.ts';
 import type { Manifest } from './manifest.ts';
 
 export interface DatasetReader {
@@ -40,6 +41,8 @@ export interface DatasetReader {
   remoteSegment?(segment: SealedSegment): RemoteSegment | undefined;
   /** Returns the headers of a sealed segment's blocks, ascending. Recent ones are cached. */
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
+  /** Looks a key up in an index over segments. Absent if the dataset has no such indexes. */
+  readonly findSlots?: (run: IndexRun, hash: number) => Promise<SlotRanges>;
   /** Returns the content of a list of segments. Recent ones are cached. */
   readonly readList: ReadList;
 

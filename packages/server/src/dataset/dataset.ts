@@ -10,8 +10,8 @@
  * caches what readers need, SnapshotLeases protects it from removal, and ChangeWaiters wakes the readers.
  */
 import type { Clock } from '@sluice/base/clock';
-import type { ChainSnapshot, HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
-import type { ReadList } from '../chain/segment-lists.ts';
+import type { ChainSnapshot, HotBlock, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
+import { crowdedCount, type ReadList } from '../chain/segment-lists.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Fs } from '../storage/fs.ts';
@@ -32,6 +32,8 @@ import type {
   StorageStatus,
 } from './dataset-reader.ts';
 import { DatasetWriter } from './dataset-writer.ts';
+import { IndexReader, type SlotRanges } from './history/index-reader.ts';
+import type { MakeIndex } from './history/index-thread.ts';
 import type { Manifest } from './manifest.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
 import { MergeThread, type SegmentSequence } from './merge/merge-thread.ts';
@@ -40,6 +42,7 @@ import type { SegmentFiles } from './segment-files.ts';
 import { SegmentSealer } from './segment-sealer.ts';
 import { SegmentStore } from './segment-store.ts';
 import { SnapshotLeases } from './snapshot-leases.ts';
+import { Upkeep } from './upkeep.ts';
 
 export interface DatasetOptions {
   readonly folder: string;
@@ -59,6 +62,8 @@ export interface DatasetDependencies {
   readonly merge?: (segments: SegmentSequence) => Promise<BuiltSegment>;
   /** Receives how long each merge took, the wait for an earlier one included. */
   readonly observeMerge?: (seconds: number) => void;
+  /** Makes indexes over segments; without this function there are none. It writes to the folder of the dataset. */
+  readonly makeIndex?: MakeIndex;
   /** Where sealed segments are; by default in the folder `segments`. */
   readonly segments?: SegmentFiles;
   /** Makes a commit durable elsewhere before it becomes visible here. */
@@ -83,6 +88,9 @@ interface DatasetParts {
   readonly leases: SnapshotLeases;
   readonly waiters: ChangeWaiters;
   readonly mergeThread: MergeThread;
+  readonly indexes: IndexReader;
+  readonly upkeep: Upkeep;
+  readonly removeUnused: () => Promise<boolean>;
 }
 
 export class Dataset implements DatasetReader {
@@ -120,10 +128,12 @@ export class Dataset implements DatasetReader {
       await dataset.close();
       throw error;
     }
+    // A dataset of a bucket is improved by its writer only, which begins with its first segment.
+    if (dependencies.segments === undefined) parts.upkeep.start();
     return dataset;
   }
 
-  /** Before the first commit of this version. The first maintenance moves older segments into lists. */
+  /** Before the first commit of this version. Older segments are moved into lists afterwards. */
   async #upgrade(fs: Fs): Promise<void> {
     const { manifest } = this.#parts;
     if (!manifest.isOlder) return;
@@ -194,7 +204,9 @@ export class Dataset implements DatasetReader {
   async seal(): Promise<boolean> {
     const lease = this.acquire();
     try {
-      return await this.#parts.sealer.seal(lease.snapshot);
+      const isSealed = await this.#parts.sealer.seal(lease.snapshot);
+      if (isSealed) this.#parts.upkeep.start();
+      return isSealed;
     } finally {
       lease.release();
     }
@@ -202,7 +214,7 @@ export class Dataset implements DatasetReader {
 
   /** Adds a segment of finalized blocks above a chain that has no hot blocks. Bulk imports use it to bypass the journal. */
   appendSealed(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<ChainSnapshot> {
-    return this.#parts.sealer.append(built, headers);
+    return this.#added(this.#parts.sealer.append(built, headers));
   }
 
   /**
@@ -213,12 +225,22 @@ export class Dataset implements DatasetReader {
     payloads: readonly Uint8Array[],
     headers: readonly BlockHeader[],
   ): Promise<ChainSnapshot> {
-    return this.#parts.sealer.prepend(payloads, headers);
+    return this.#added(this.#parts.sealer.prepend(payloads, headers));
   }
 
   /** Adds finalized history as a segment that another service has built. Its last block is the anchor. */
   prependBuilt(built: BuiltSegment, headers: readonly BlockHeader[]): Promise<ChainSnapshot> {
-    return this.#parts.sealer.prependBuilt(built, headers);
+    return this.#added(this.#parts.sealer.prependBuilt(built, headers));
+  }
+
+  /** If segments are added faster than they are merged, the caller waits. */
+  async #added(adding: Promise<ChainSnapshot>): Promise<ChainSnapshot> {
+    const snapshot = await adding;
+    const { upkeep } = this.#parts;
+    upkeep.start();
+    const { front, segments } = snapshot;
+    if (Math.max(front.length, segments.length) >= crowdedCount / 2) await upkeep.done();
+    return snapshot;
   }
 
   /**
@@ -245,21 +267,20 @@ export class Dataset implements DatasetReader {
    * needs a file that the current state does not.
    */
   async collect(): Promise<boolean> {
-    const { chain, leases, segments, sealer, writer } = this.#parts;
+    const { chain, leases, removeUnused } = this.#parts;
     await chain.collect();
-    const candidates = this.snapshot().unused.filter((file) => !sealer.writing.has(file));
-    const leased = leases.snapshots().map(({ unused }) => new Set(unused));
-    const removable = candidates.filter((file) => leased.every((unused) => unused.has(file)));
-    const removed = await segments.remove(removable);
-    if (removed.length > 0) await writer.commit([{ kind: 'forget', files: removed }]);
+    const isRemoved = await removeUnused();
     const payloads = hotPayloads(this.snapshot());
     const isUsed = (id: number) => payloads.has(id);
-    return removable.length === candidates.length && [...leases.payloads()].every(isUsed);
+    return isRemoved && [...leases.payloads()].every(isUsed);
   }
 
-  /** Moves older segments into lists, if there are many that are in none. Every new segment does the same. */
-  async list(): Promise<void> {
-    await this.#parts.sealer.list();
+  readonly findSlots = (run: IndexRun, hash: number): Promise<SlotRanges> =>
+    this.#parts.indexes.find(run, hash);
+
+  /** Resolves when no segment is to be merged, listed or indexed. */
+  upkeepDone(): Promise<void> {
+    return this.#parts.upkeep.done();
   }
 
   /** After `dataset-write-failed`: reads the journal again, so that writing can resume. Throws if the disk still fails. */
@@ -304,9 +325,12 @@ export class Dataset implements DatasetReader {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const { waiters, mergeThread, chain } = this.#parts;
+    const { waiters, mergeThread, chain, indexes, upkeep } = this.#parts;
     waiters.close();
+    indexes.close();
+    const ended = upkeep.close();
     await mergeThread.close();
+    await ended;
     await chain.close();
   }
 
@@ -316,6 +340,22 @@ export class Dataset implements DatasetReader {
     if (chain.isFailed) return { kind: 'failed', code: 'dataset-write-failed' };
     return writer.space.shortage ?? { kind: 'open' };
   }
+}
+
+/** Removes the unused files that no reader needs. Returns false if a reader still needs one. */
+async function removeUnused({
+  chain,
+  leases,
+  sealer,
+  segments,
+  writer,
+}: Pick<DatasetParts, 'chain' | 'leases' | 'sealer' | 'segments' | 'writer'>): Promise<boolean> {
+  const candidates = chain.visible.unused.filter((file) => !sealer.writing.has(file));
+  const leased = leases.snapshots().map(({ unused }) => new Set(unused));
+  const removable = candidates.filter((file) => leased.every((unused) => unused.has(file)));
+  const removed = await segments.remove(removable);
+  if (removed.length > 0) await writer.commit([{ kind: 'forget', files: removed }]);
+  return removable.length === candidates.length;
 }
 
 async function openParts(
@@ -357,5 +397,20 @@ async function openParts(
   const { checkGrowth } = dependencies;
   const writer = new DatasetWriter({ folder, limits }, { fs, clock, alarms, chain, checkGrowth });
   const sealer = new SegmentSealer(limits, { chain, writer, segments, merge });
-  return { manifest, chain, writer, sealer, segments, blocks, leases, waiters, mergeThread };
+  const indexes = new IndexReader(folder, fs);
+  const parts = { manifest, chain, writer, sealer, segments, blocks, leases };
+  const remove = () => removeUnused(parts);
+  const upkeep = new Upkeep(
+    { folder, limits },
+    {
+      sealer,
+      segments,
+      readList: (list) => blocks.readList(list),
+      acquire: () => leases.acquire(chain.visible),
+      removeUnused: remove,
+      makeIndex: dependencies.makeIndex,
+      alarms,
+    },
+  );
+  return { ...parts, waiters, mergeThread, indexes, upkeep, removeUnused: remove };
 }

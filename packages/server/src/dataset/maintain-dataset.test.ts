@@ -55,7 +55,6 @@ function maintain(): Promise<void> {
       calls.push('collect');
       return isCollected;
     },
-    list: async () => void calls.push('list'),
   } as unknown as Dataset;
   return maintainDataset(dataset, { retention, clock }, stop.signal);
 }
@@ -68,7 +67,7 @@ async function end(running: Promise<void>): Promise<void> {
 test('default: everything is trimmed, then sealed; files are removed only after a change', async () => {
   const running = maintain();
   await nextTurn();
-  expect(calls).toEqual(['changed -1', 'trim', 'seal', 'list']);
+  expect(calls).toEqual(['changed -1', 'trim', 'seal']);
   sealCount = 2;
   calls = [];
   clock.advance(1_999);
@@ -77,12 +76,12 @@ test('default: everything is trimmed, then sealed; files are removed only after 
   clock.advance(1);
   await nextTurn();
   const sealed = ['seal', 'collect', 'trim'];
-  expect(calls).toEqual(['changed 1', 'trim', ...sealed, ...sealed, 'seal', 'list']);
+  expect(calls).toEqual(['changed 1', 'trim', ...sealed, ...sealed, 'seal']);
   [sealCount, trimCount, calls] = [0, 2, []];
   clock.advance(2_000);
   await nextTurn();
   const trimmed = ['trim', 'collect', 'trim', 'collect', 'trim'];
-  expect(calls).toEqual(['changed 2', ...trimmed, 'seal', 'list']);
+  expect(calls).toEqual(['changed 2', ...trimmed, 'seal']);
   await end(running);
 });
 
@@ -105,11 +104,11 @@ test('behavior: a run that failed, or left files, is repeated although the datas
   [changes, fault, isCollected, calls] = [false, undefined, false, []];
   clock.advance(2_000);
   await nextTurn();
-  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal', 'list']);
+  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal']);
   [isCollected, calls] = [true, []];
   clock.advance(2_000);
   await nextTurn();
-  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal', 'list']);
+  expect(calls).toEqual(['changed -1', 'trim', 'collect', 'seal']);
   calls = [];
   clock.advance(2_000);
   await nextTurn();

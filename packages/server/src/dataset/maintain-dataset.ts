@@ -62,6 +62,5 @@ async function maintainOnce(
     isCollected = await dataset.collect();
     await trim();
   }
-  await dataset.list();
   return isCollected;
 }

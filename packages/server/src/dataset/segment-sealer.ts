@@ -1,11 +1,12 @@
-import type { ChainSnapshot, HotBlock } from '../chain/chain-snapshot.ts';
-import { chooseList, listFile, segmentFile } from '../chain/segment-lists.ts';
+import type { ChainSnapshot, HotBlock, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
+import { chooseList, indexFile, listFile, segmentFile } from '../chain/segment-lists.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ChainWriter, NewChange } from './chain-writer.ts';
 import type { DatasetLimits } from './dataset-limits.ts';
 import type { DatasetWriter } from './dataset-writer.ts';
 import { buildList } from './list-files.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
+import { chooseMerge, isMerged } from './merge/choose-merge.ts';
 import type { SegmentSequence } from './merge/merge-thread.ts';
 import type { SegmentFiles } from './segment-files.ts';
 import { describeBuilt } from './segment-store.ts';
@@ -72,20 +73,46 @@ export class SegmentSealer {
     await writer.space.check();
     const segment = describeBuilt(built, headers);
     const write = () => segments.write(segment, built.parts);
-    await this.#store(segmentFile(segment), write, { kind, segments: [segment] });
-    return this.list();
+    return this.#store(segmentFile(segment), write, { kind, segments: [segment] });
   }
 
-  /** Moves older segments into lists as long as there are enough of them. Returns the last state. */
-  async list(): Promise<ChainSnapshot> {
-    const { chain, segments } = this.#dependencies;
-    for (;;) {
-      const next = chooseList(chain.pending);
-      if (next === undefined) return chain.visible;
-      const { list, bytes } = buildList(next);
-      const write = () => segments.writeList(list, bytes);
-      await this.#store(listFile(list), write, { kind: 'list', list });
+  /** Merges small segments of a leased snapshot into a large one. Returns false if there are too few of them. */
+  async merge(snapshot: ChainSnapshot): Promise<boolean> {
+    const { writer, segments, merge } = this.#dependencies;
+    const parts = chooseMerge(snapshot, this.#limits);
+    if (parts.length === 0) return false;
+    await writer.space.check();
+    const headers: BlockHeader[] = [];
+    for (const part of parts) headers.push(...(await segments.readHeaders(part)));
+    const built = await merge(readSegments(segments, parts));
+    const segment = describeBuilt(built, headers);
+    const write = () => segments.write(segment, built.parts);
+    await this.#store(segmentFile(segment), write, { kind: 'merge', segment });
+    return true;
+  }
+
+  /** Adds an index that `make` writes. */
+  async addIndex(run: IndexRun['id'], make: () => Promise<IndexRun>): Promise<void> {
+    const { writer } = this.#dependencies;
+    const file = indexFile({ id: run });
+    this.#writing.add(file);
+    try {
+      await writer.commit([{ kind: 'announce', files: [file] }]);
+      await writer.commit([{ kind: 'index', run: await make() }]);
+    } finally {
+      this.#writing.delete(file);
     }
+  }
+
+  /** Moves older segments, or lists, into a list. Returns false if there are too few of them. */
+  async list(): Promise<boolean> {
+    const { chain, segments } = this.#dependencies;
+    const next = chooseList(chain.pending, (segment) => isMerged(segment, this.#limits));
+    if (next === undefined) return false;
+    const { list, bytes } = buildList(next);
+    const write = () => segments.writeList(list, bytes);
+    await this.#store(listFile(list), write, { kind: 'list', list });
+    return true;
   }
 
   /** The files that are announced and whose change is not committed yet. They must not be removed. */
@@ -112,6 +139,13 @@ export class SegmentSealer {
       this.#writing.delete(file);
     }
   }
+}
+
+async function* readSegments(
+  files: SegmentFiles,
+  segments: readonly SealedSegment[],
+): AsyncGenerator<Uint8Array> {
+  for (const segment of segments) yield await files.read(segment);
 }
 
 async function* readPayloads(

@@ -31,7 +31,7 @@ export function encodeCheckpoint(snapshot: ChainSnapshot): string {
  */
 export function decodeCheckpoint(body: unknown): ChainSnapshot {
   // A checkpoint of data format 2 has all segments in `segments`, and no list of unused files.
-  const older = { front: [], lists: [], unused: [] };
+  const older = { front: [], lists: [], indexes: [], unused: [] };
   const raw: EncodedSnapshot = Object.assign(older, body as EncodedSnapshot);
   const snapshot: ChainSnapshot = {
     ...raw,

@@ -1,5 +1,6 @@
 /** The interface between streams and engine: evaluates a query over the blocks of one snapshot into pieces of whole lines. */
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import type { MayHave } from '../chain/segment-lists.ts';
 import type { TextForm } from '../engine/threads/engine-messages.ts';
 import type { BlockRef } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
@@ -17,6 +18,8 @@ export interface EvaluationJob {
   readonly form: TextForm;
   /** Stops the evaluation. */
   readonly signal: AbortSignal;
+  /** If given, only sealed segments for which it returns true are evaluated. */
+  readonly mayHave?: MayHave;
 }
 
 /** The result for a run of consecutive blocks. */

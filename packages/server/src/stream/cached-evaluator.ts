@@ -72,7 +72,8 @@ export class CachedEvaluator implements BlockEvaluator {
 
   async #findStep(job: EvaluationJob, keyOf: (segment: SealedSegment) => string): Promise<Step> {
     const countMax = searchCountMax + 1;
-    const segments = await takeSegments(job.snapshot, job.first, countMax, this.#readList);
+    const { snapshot, first, mayHave } = job;
+    const segments = await takeSegments(snapshot, first, countMax, this.#readList, mayHave);
     for (const segment of segments.slice(0, searchCountMax)) {
       if (segment.first.number > job.last) break;
       const blocks = isWhole(segment, job) ? this.#answers.get(keyOf(segment)) : undefined;

@@ -118,11 +118,11 @@ export class EngineEvaluator implements BlockEvaluator {
 
   /** Returns the next run of the range, or undefined if the range has no more blocks. */
   async #plan(
-    { snapshot, first, last }: EvaluationJob,
+    { snapshot, first, last, mayHave }: EvaluationJob,
     done: DoneRuns,
   ): Promise<RunPlan | undefined> {
     const { readList } = this.#segments;
-    const next = await takeSegments(snapshot, first, sealedRunCountMax, readList);
+    const next = await takeSegments(snapshot, first, sealedRunCountMax, readList, mayHave);
     const sealed = next
       .slice(0, runCountMax(done, next[0]))
       .filter((segment) => segment.first.number <= last);

@@ -172,8 +172,6 @@ export class MemoryDataset {
     });
   }
 
-  async list(): Promise<void> {}
-
   async seal(): Promise<boolean> {
     return false;
   }

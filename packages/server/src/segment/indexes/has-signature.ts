@@ -14,11 +14,12 @@ const signatureBytes = 64;
 export function hasSignature(segment: Segment, signature: Uint8Array): boolean {
   const candidates = new SegmentIndex(segment).findSignature(signature);
   if (candidates.length === 0) return false;
-  if (!isPlain(segment.directory.sections[section])) return true;
+  if (!isPlainSignatures(segment.directory.sections[section])) return true;
   return candidates.some((transaction) => isOnPage(segment, transaction, signature));
 }
 
-function isPlain(stored: StoredSection | undefined): boolean {
+/** Returns whether the section has the signatures one after another, and nothing else. */
+export function isPlainSignatures(stored: StoredSection | undefined): boolean {
   const [column, ...others] = stored?.columns ?? [];
   const isOurs = column?.id === shapeOf('txSignatures').id && column.unit === signatureBytes;
   return isOurs && others.length === 0 && stored?.isPacked === false;

@@ -11,9 +11,11 @@ import { segmentsDownFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { EnginePool } from '../../engine/threads/engine-pool.ts';
 import type { Query } from '../../query/query.ts';
+import { hashSignatureKey } from '../../segment/history/key-hash.ts';
 import type { BlockEvaluator } from '../block-evaluator.ts';
 import type { DatasetSegments } from '../dataset-segments.ts';
 import { FinalizedHeadEvaluator, fillFinalizedHead } from '../finalized-head-evaluator.ts';
+import { openHistoryFilter } from '../history-filter.ts';
 import { type ActivityRequest, countActivity } from './count-activity.ts';
 import { estimateQuery } from './estimate-query.ts';
 import {
@@ -84,7 +86,10 @@ export class DatasetLookups {
     signal: AbortSignal,
   ): AsyncGenerator<readonly SnapshotPart[]> {
     yield snapshot.hot.map((block): SnapshotPart => ({ kind: 'hot', block })).reverse();
-    const newestFirst = segmentsDownFrom(snapshot, Infinity, this.#dataset.readList);
+    const conditions = [[[hashSignatureKey(signature)]]];
+    const mayHave = await openHistoryFilter(conditions, snapshot, this.#dataset);
+    const { readList } = this.#dataset;
+    const newestFirst = segmentsDownFrom(snapshot, Infinity, readList, mayHave);
     for await (const found of this.#candidates.find(newestFirst, signature, signal))
       yield found.map((segment): SnapshotPart => ({ kind: 'sealed', segment }));
   }
@@ -117,7 +122,7 @@ export class DatasetLookups {
       const { lines, next } = await listAccountTransactions(
         request,
         snapshot,
-        this.#lookups,
+        { dataset: this.#dataset, lookups: this.#lookups },
         signal,
       );
       return { lines: lines.map((line) => fillFinalizedHead(line, snapshot)), next };

@@ -1,6 +1,9 @@
 import { elementAt } from '@sluice/base/element-at';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { Mention, TransactionPosition } from '../../engine/lookup/find-mentions.ts';
+import { hashAddress } from '../../segment/history/key-hash.ts';
+import { openHistoryFilter } from '../history-filter.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
 import { LISTED_TRANSACTION } from './selections.ts';
@@ -21,6 +24,11 @@ export interface AccountTransactions {
   readonly next: TransactionPosition | null;
 }
 
+export interface AccountDependencies {
+  readonly dataset: DatasetReader;
+  readonly lookups: SegmentLookups;
+}
+
 interface MentionInPart {
   readonly part: SnapshotPart;
   readonly mention: Mention;
@@ -30,13 +38,14 @@ interface MentionInPart {
 export async function listAccountTransactions(
   { address, before, limit }: AccountRequest,
   snapshot: ChainSnapshot,
-  lookups: SegmentLookups,
+  { lookups, dataset }: AccountDependencies,
   signal: AbortSignal,
 ): Promise<AccountTransactions> {
   // Hot blocks are in memory, and about a thousand of them are sealed at a time, so only segments are limited.
   const limits = { ...LOOKUP_LIMITS, hotBlockCountMax: Infinity };
   const range = { first: 0, last: lastSlotBefore(before) };
-  const newest = await newestParts(snapshot, range, limits, lookups.readList);
+  const mayHave = await openHistoryFilter([[[hashAddress(address)]]], snapshot, dataset);
+  const newest = await newestParts(snapshot, range, limits, dataset.readList, mayHave);
   const searched = newest.parts.toReversed();
   const mentions: MentionInPart[] = [];
   let batchCount: number = LOOKUP_LIMITS.batchCountFirst;

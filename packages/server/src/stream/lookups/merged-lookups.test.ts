@@ -284,7 +284,13 @@ describe('the transactions of an account', () => {
     limit: number,
     before: { slot: number; ordinal: number } | null = null,
     chain = snapshot,
-  ) => listAccountTransactions({ address, before, limit }, chain, lookups, signal);
+  ) =>
+    listAccountTransactions(
+      { address, before, limit },
+      chain,
+      { lookups, dataset: { readList: noLists } as unknown as DatasetReader },
+      signal,
+    );
   const searches = () => calls.filter(({ lookup }) => lookup.kind === 'mentions');
 
   test('default: the newest come first, and the next page starts after the last', async () => {

@@ -4,6 +4,7 @@ import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-s
 import { firstHotAtOrAfter } from '../../chain/find-blocks.ts';
 import {
   findSegment,
+  type MayHave,
   type ReadList,
   segmentAt,
   segmentsDownFrom,
@@ -37,12 +38,13 @@ export async function newestParts(
   { first, last }: BlockRange,
   limits: { readonly segmentCountMax: number; readonly hotBlockCountMax: number },
   readList: ReadList,
+  mayHave?: MayHave,
 ): Promise<NewestParts> {
   const hot = hotParts(snapshot, { first, last });
   if (hot.length > limits.hotBlockCountMax)
     return { parts: hot.slice(-limits.hotBlockCountMax), isCut: true };
   const sealed: SnapshotPart[] = [];
-  for await (const segment of segmentsDownFrom(snapshot, last, readList)) {
+  for await (const segment of segmentsDownFrom(snapshot, last, readList, mayHave)) {
     if (segment.last.number < first) break;
     if (sealed.length >= limits.segmentCountMax)
       return { parts: [...sealed.reverse(), ...hot], isCut: true };

@@ -1,0 +1,60 @@
+import { LRUCache } from 'lru-cache';
+import type { IndexRun } from '../../chain/chain-snapshot.ts';
+import { indexFile } from '../../chain/segment-lists.ts';
+import { findParts, readParts } from '../../segment/history/read-index.ts';
+import type { Fs, FsFile } from '../../storage/fs.ts';
+
+/** The indexes that stay open. A dataset has fewer than this. */
+const openCountMax = 64;
+
+interface OpenIndex {
+  readonly file: Promise<FsFile>;
+  /** The first and the last slot of each part, one after another. Read when first needed, 16 bytes for each part. */
+  parts: Promise<Float64Array> | undefined;
+}
+
+/** Slots that can have a key: the first and the last slot of each range, ascending; undefined for all slots of the index. */
+export type SlotRanges = readonly (readonly [first: number, last: number])[] | undefined;
+
+/** Looks keys up in the indexes over segments of one dataset. */
+export class IndexReader {
+  readonly #folder: string;
+  readonly #fs: Fs;
+  readonly #open = new LRUCache<string, OpenIndex>({
+    max: openCountMax,
+    dispose: ({ file }) => void file.then((opened) => opened.close()).catch(() => undefined),
+  });
+
+  constructor(folder: string, fs: Fs) {
+    this.#folder = folder;
+    this.#fs = fs;
+  }
+
+  async find(run: IndexRun, hash: number): Promise<SlotRanges> {
+    const index = this.#openIndex(run);
+    const file = await index.file;
+    const read = (position: number, length: number) => file.read(position, length);
+    const numbers = await findParts(hash, run, read);
+    if (numbers === undefined || numbers.length === 0) return numbers as SlotRanges;
+    const copied = [...numbers];
+    index.parts ??= readParts(run, read);
+    index.parts.catch(() => this.#open.delete(run.id));
+    const parts = await index.parts;
+    return copied.map((number) => [parts[number * 2] as number, parts[number * 2 + 1] as number]);
+  }
+
+  /** Closes all files. They are opened again when they are needed. */
+  close(): void {
+    this.#open.clear();
+  }
+
+  #openIndex(run: IndexRun): OpenIndex {
+    const known = this.#open.get(run.id);
+    if (known !== undefined) return known;
+    const file = this.#fs.openFile(`${this.#folder}/${indexFile(run)}`, 'read');
+    file.catch(() => this.#open.delete(run.id));
+    const index: OpenIndex = { file, parts: undefined };
+    this.#open.set(run.id, index);
+    return index;
+  }
+}

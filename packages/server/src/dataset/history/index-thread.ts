@@ -1,0 +1,45 @@
+import { Worker } from 'node:worker_threads';
+import { CodedError, type ErrorCode, type ErrorDetail } from '@sluice/base/errors';
+import { workerUrl } from '@sluice/base/worker-url';
+import type { IndexShape } from '../../segment/history/layout.ts';
+
+/** The files of which an index is made, and its path. */
+export interface IndexFiles {
+  readonly segments: readonly {
+    readonly path: string;
+    readonly first: number;
+    readonly last: number;
+  }[];
+  readonly runs: readonly string[];
+  readonly target: string;
+}
+
+export type IndexReply =
+  | { readonly kind: 'made'; readonly shape: IndexShape }
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly detail: ErrorDetail };
+
+/** Makes an index durably. The signal ends it early; then nothing refers to its file. */
+export type MakeIndex = (files: IndexFiles, signal: AbortSignal) => Promise<IndexShape>;
+
+/** Makes an index in a thread of low priority, which ends afterwards: indexes are made minutes apart. */
+export const makeIndexInThread: MakeIndex = (files, signal) =>
+  new Promise((resolve, reject) => {
+    const worker = new Worker(workerUrl(import.meta.url, './index-worker.ts'), {
+      env: {},
+      // Options of the parent process, such as a test runner's, do not apply to the thread.
+      execArgv: [],
+      workerData: files,
+    });
+    const end = () => void worker.terminate();
+    signal.addEventListener('abort', end, { once: true });
+    worker.on('message', (reply: IndexReply) => {
+      if (reply.kind === 'made') resolve(reply.shape);
+      else reject(new CodedError(reply.code, reply.detail as never));
+    });
+    worker.on('error', (cause) => reject(new CodedError('segment-merge-failed', {}, { cause })));
+    worker.on('exit', (exitCode) => {
+      signal.removeEventListener('abort', end);
+      reject(new CodedError('segment-merge-failed', { exitCode }));
+    });
+    if (signal.aborted) end();
+  });

@@ -1,0 +1,145 @@
+import { type CodedError, isCodedError } from '@sluice/base/errors';
+import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { indexFile, type ReadList } from '../chain/segment-lists.ts';
+import { indexByteLength } from '../segment/history/layout.ts';
+import type { AlarmBoard } from './alarm-board.ts';
+import type { DatasetLimits } from './dataset-limits.ts';
+import type { SnapshotLease } from './dataset-reader.ts';
+import { chooseIndex, type IndexJob } from './history/choose-index.ts';
+import type { MakeIndex } from './history/index-thread.ts';
+import type { SegmentFiles } from './segment-files.ts';
+import type { SegmentSealer } from './segment-sealer.ts';
+
+export interface UpkeepOptions {
+  readonly folder: string;
+  readonly limits: DatasetLimits;
+}
+
+export interface UpkeepDependencies {
+  readonly sealer: SegmentSealer;
+  readonly segments: SegmentFiles;
+  readonly readList: ReadList;
+  readonly acquire: () => SnapshotLease;
+  /** Removes files that no state needs any more. */
+  readonly removeUnused: () => Promise<unknown>;
+  /** Without this function there are no indexes over segments. */
+  readonly makeIndex: MakeIndex | undefined;
+  readonly alarms: AlarmBoard;
+}
+
+const alarm = 'dataset-upkeep-failed';
+
+/**
+ * Improves how sealed segments are stored, in the background: moves older ones into lists, merges small ones and indexes them. It works
+ * after each new segment until there is nothing left to do. No query result changes.
+ */
+export class Upkeep {
+  readonly #options: UpkeepOptions;
+  readonly #dependencies: UpkeepDependencies;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  #isDue = false;
+
+  constructor(options: UpkeepOptions, dependencies: UpkeepDependencies) {
+    this.#options = options;
+    this.#dependencies = dependencies;
+  }
+
+  /** Starts to work, or lets the work in progress look for more. */
+  start(): void {
+    this.#isDue = true;
+    if (this.#stop.signal.aborted) return;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** Resolves when there is nothing left to do, or the work has failed. */
+  async done(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Ends the work in progress. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { alarms } = this.#dependencies;
+    try {
+      while (this.#isDue && !this.#stop.signal.aborted) {
+        this.#isDue = false;
+        // After each piece of work, an earlier step may have some again.
+        if ((await this.#list()) || (await this.#merge()) || (await this.#index()))
+          this.#isDue = true;
+      }
+      alarms.clear(alarm);
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      // The next segment starts it again.
+      if (!this.#stop.signal.aborted) alarms.raise(alarm, error);
+    }
+  }
+
+  #list(): Promise<boolean> {
+    return unlessChanged(() => this.#dependencies.sealer.list());
+  }
+
+  async #merge(): Promise<boolean> {
+    const { sealer, acquire, removeUnused } = this.#dependencies;
+    const { snapshot, release } = acquire();
+    try {
+      if (!(await unlessChanged(() => sealer.merge(snapshot)))) return false;
+    } finally {
+      release();
+    }
+    await removeUnused();
+    return true;
+  }
+
+  async #index(): Promise<boolean> {
+    const { acquire, readList, makeIndex, removeUnused } = this.#dependencies;
+    if (makeIndex === undefined) return false;
+    const { snapshot, release } = acquire();
+    try {
+      const job = await chooseIndex(snapshot, this.#options.limits, readList);
+      if (job === undefined || this.#stop.signal.aborted) return false;
+      await this.#make(job, snapshot, makeIndex);
+    } finally {
+      release();
+    }
+    await removeUnused();
+    return true;
+  }
+
+  async #make(job: IndexJob, { version }: ChainSnapshot, makeIndex: MakeIndex): Promise<void> {
+    const { sealer, segments: files } = this.#dependencies;
+    const { folder } = this.#options;
+    const segments = job.segments.map((segment) => {
+      const { first, last, parentSlot } = segment;
+      const firstSlot = first.number === 0 ? 0 : parentSlot + 1;
+      return { path: files.path(segment), first: firstSlot, last: last.number };
+    });
+    const runs = job.runs.map((run) => `${folder}/${indexFile(run)}`);
+    const first = job.runs[0]?.first ?? segments[0]?.first ?? 0;
+    const last = job.runs.at(-1)?.last ?? segments.at(-1)?.last ?? 0;
+    // A state has at most one index of each name.
+    const id = `${first}-${last}-${version}.index`;
+    await sealer.addIndex(id, async () => {
+      const target = `${folder}/${indexFile({ id })}`;
+      const shape = await makeIndex({ segments, runs, target }, this.#stop.signal);
+      return { id, first, last, ...shape, byteLength: indexByteLength(shape) };
+    });
+  }
+}
+
+/** Returns true if retention has removed segments meanwhile, so that the work is repeated with the others. */
+async function unlessChanged(work: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isCodedError(error as CodedError, 'chain-segments-changed')) throw error;
+    return true;
+  }
+}

@@ -1,0 +1,217 @@
+import { crc32 } from 'node:zlib';
+import { elementAt } from '@sluice/base/element-at';
+import { damaged } from '../encoding/unit.ts';
+import {
+  decodeHeader,
+  EntryReader,
+  headerBytes,
+  type IndexShape,
+  listsOffset,
+  openPage,
+  pageBytes,
+  pageHeaderBytes,
+  pageOf,
+  pageStart,
+  partBytes,
+  partsOffset,
+  TAG,
+  tagCount,
+} from './layout.ts';
+import type { KeySource, SlotRange } from './write-index.ts';
+
+/** Reads a range of the file. */
+export type ReadAt = (position: number, length: number) => Promise<Uint8Array>;
+
+/**
+ * Returns the numbers of the parts that can have a key: none if it is absent, undefined if all parts can have it. It reads one page, and
+ * rarely more.
+ */
+export async function findParts(
+  hash: number,
+  shape: IndexShape,
+  read: ReadAt,
+): Promise<readonly number[] | undefined> {
+  const { pageCount } = shape;
+  const number = pageOf(hash, pageCount);
+  const page = await read(headerBytes + number * pageBytes, pageBytes);
+  const { moreOffset, moreBytes, entryBytes } = openPage(page);
+  const reader = new EntryReader();
+  reader.start(page, pageHeaderBytes, pageHeaderBytes + entryBytes);
+  const entries = new Entries(reader, pageStart(number, pageCount));
+  if (entries.find(hash)) return entries.numbers;
+  if (moreBytes === 0 || entries.hash > hash) return [];
+  const more = await read(listsOffset(shape) + moreOffset, moreBytes + 4);
+  reader.start(verified(more, 'lists'), 0, moreBytes);
+  return entries.find(hash) ? entries.numbers : [];
+}
+
+/** Returns the first and the last slot of each part, one after another. */
+export async function readParts(shape: IndexShape, read: ReadAt): Promise<Float64Array> {
+  const length = shape.partCount * partBytes;
+  const bytes = verified(await read(partsOffset(shape), length + 4), 'parts');
+  return new Float64Array(new Uint8Array(bytes).buffer);
+}
+
+function decodeParts(bytes: Uint8Array): SlotRange[] {
+  const parts = verified(bytes, 'parts');
+  const view = new DataView(parts.buffer, parts.byteOffset, parts.byteLength);
+  return Array.from({ length: parts.length / partBytes }, (_, i) => ({
+    first: view.getFloat64(i * partBytes, true),
+    last: view.getFloat64(i * partBytes + 8, true),
+  }));
+}
+
+/** Returns bytes without the checksum at their end. */
+function verified(bytes: Uint8Array, name: string): Uint8Array {
+  if (bytes.length < 4) throw damaged(name, 'it is truncated');
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const content = bytes.subarray(0, bytes.length - 4);
+  if (view.getUint32(bytes.length - 4, true) !== crc32(content))
+    throw damaged(name, 'the checksum does not match');
+  return content;
+}
+
+/** The entries of a page, one after another. */
+class Entries {
+  readonly #reader: EntryReader;
+  readonly #one = [0];
+  hash: number;
+  /** Valid until the next entry. */
+  numbers: readonly number[] | undefined;
+
+  constructor(reader: EntryReader, start: number) {
+    this.#reader = reader;
+    this.hash = start;
+  }
+
+  next(): boolean {
+    const reader = this.#reader;
+    if (reader.isDone) return false;
+    this.hash += reader.varint();
+    const tagged = reader.varint();
+    const number = Math.floor(tagged / tagCount);
+    switch (tagged % tagCount) {
+      case TAG.one:
+        this.#one[0] = number;
+        this.numbers = this.#one;
+        return true;
+      case TAG.some: {
+        const numbers: number[] = [];
+        let last = 0;
+        for (let i = 0; i < number; i++) {
+          last += reader.varint();
+          numbers.push(last);
+        }
+        this.numbers = numbers;
+        return true;
+      }
+      case TAG.all:
+        this.numbers = undefined;
+        return true;
+      default:
+        throw damaged('page', 'an entry has an unknown tag');
+    }
+  }
+
+  find(hash: number): boolean {
+    while (this.next()) {
+      if (this.hash === hash) return true;
+      if (this.hash > hash) return false;
+    }
+    return false;
+  }
+}
+
+/** A file that a thread reads. */
+export interface IndexBytes {
+  read(position: number, length: number): Uint8Array;
+}
+
+const pagesPerRead = 256;
+
+/** All keys of an index, to merge it into another. Pages are read in order, a megabyte at a time. */
+export class IndexKeys implements KeySource {
+  readonly parts: readonly SlotRange[];
+  readonly entryBytes: number;
+  readonly #shape: IndexShape;
+  readonly #bytes: IndexBytes;
+  readonly #reader = new EntryReader();
+  #entries = new Entries(this.#reader, 0);
+  #pages: Uint8Array = new Uint8Array(0);
+  #nextPage = 0;
+  #more: { readonly offset: number; readonly length: number } | undefined;
+
+  constructor(bytes: IndexBytes) {
+    this.#bytes = bytes;
+    const shape = decodeHeader(bytes.read(0, headerBytes));
+    this.#shape = shape;
+    const length = shape.partCount * partBytes;
+    this.parts = decodeParts(bytes.read(partsOffset(shape), length + 4));
+    // Of the size of the pages, about this share is used.
+    this.entryBytes = shape.pageCount * (pageBytes - pageHeaderBytes) * 0.8 + shape.listBytes;
+  }
+
+  get hash(): number {
+    return this.#entries.hash;
+  }
+
+  get numbers(): readonly number[] | undefined {
+    return this.#entries.numbers;
+  }
+
+  next(): boolean {
+    while (!this.#entries.next()) if (!this.#openNext()) return false;
+    return true;
+  }
+
+  /** Opens the rest of the current page, or the next page. */
+  #openNext(): boolean {
+    if (this.#more !== undefined) {
+      const { offset, length } = this.#more;
+      this.#more = undefined;
+      const bytes = this.#bytes.read(listsOffset(this.#shape) + offset, length + 4);
+      this.#reader.start(verified(bytes, 'lists'), 0, length);
+      return true;
+    }
+    const { pageCount } = this.#shape;
+    if (this.#nextPage >= pageCount) return false;
+    const number = this.#nextPage++;
+    const inRead = number % pagesPerRead;
+    if (inRead === 0) {
+      const count = Math.min(pagesPerRead, pageCount - number);
+      this.#pages = this.#bytes.read(headerBytes + number * pageBytes, count * pageBytes);
+    }
+    const page = this.#pages.subarray(inRead * pageBytes, (inRead + 1) * pageBytes);
+    const { moreOffset, moreBytes, entryBytes } = openPage(page);
+    if (moreBytes > 0) this.#more = { offset: moreOffset, length: moreBytes };
+    this.#reader.start(page, pageHeaderBytes, pageHeaderBytes + entryBytes);
+    this.#entries = new Entries(this.#reader, pageStart(number, pageCount));
+    return true;
+  }
+}
+
+/** The keys of one segment, to build an index. */
+export class SegmentKeys implements KeySource {
+  readonly parts: readonly SlotRange[];
+  readonly numbers = [0];
+  readonly #hashes: Float64Array;
+  #at = -1;
+
+  constructor(range: SlotRange, hashes: Float64Array) {
+    this.parts = [range];
+    this.#hashes = hashes;
+  }
+
+  /** With few keys, the differences between their hashes are long. */
+  get entryBytes(): number {
+    return this.#hashes.length * 6;
+  }
+
+  get hash(): number {
+    return elementAt(this.#hashes, this.#at);
+  }
+
+  next(): boolean {
+    return ++this.#at < this.#hashes.length;
+  }
+}

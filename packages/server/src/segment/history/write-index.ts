@@ -1,0 +1,248 @@
+import { crc32 } from 'node:zlib';
+import { elementAt } from '@sluice/base/element-at';
+import {
+  EntryBytes,
+  encodeHeader,
+  headerBytes,
+  type IndexShape,
+  listsOffset,
+  pageBytes,
+  pageHeaderBytes,
+  pageOf,
+  pageStart,
+  partBytes,
+  partsOffset,
+  sealPage,
+  TAG,
+  tagCount,
+} from './layout.ts';
+
+/** A range of slots, both inclusive. */
+export interface SlotRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Where an index is written. The positions of calls do not ascend. */
+export type WriteAt = (position: number, bytes: Uint8Array) => void;
+
+/** The keys of a part of the history, ascending by hash. */
+export interface KeySource {
+  readonly parts: readonly SlotRange[];
+  /** The estimated size of its entries. */
+  readonly entryBytes: number;
+  /** Moves to the next key. Returns false after the last one. */
+  next(): boolean;
+  readonly hash: number;
+  /** The ascending numbers of the parts that can have the key; undefined for all parts. */
+  readonly numbers: readonly number[] | undefined;
+}
+
+/** Pages are filled to this share on average, because the number of entries varies from page to page. */
+const fillShare = 0.8;
+/** A key in more than this share of many parts is stored as being in all of them. */
+const allShare = 1 / 4;
+const allPartsMin = 16;
+const bufferBytes = 1 << 20;
+const entryBytesMax = 16;
+
+/** Writes one index of all sources, which follow each other by slot. Holds a few megabytes in memory. */
+export function writeIndex(sources: readonly KeySource[], write: WriteAt): IndexShape {
+  const parts = sources.flatMap((source) => source.parts);
+  const entryBytes = sources.reduce((sum, source) => sum + source.entryBytes, 0);
+  const room = (pageBytes - pageHeaderBytes) * fillShare;
+  const pageCount = Math.max(1, Math.ceil(entryBytes / room));
+  const writer = new IndexWriter(pageCount, parts.length, write);
+  const countMax = Math.max(allPartsMin, Math.floor(parts.length * allShare));
+  const heads = new SourceHeads(sources, countMax);
+  for (let numbers = heads.next(); numbers !== null; numbers = heads.next())
+    writer.add(heads.hash, numbers);
+  return writer.finish(parts);
+}
+
+/** Merges the keys of the sources. A key in more than `countMax` parts counts as being in all. */
+class SourceHeads {
+  readonly #open: { readonly source: KeySource; readonly base: number }[] = [];
+  readonly #numbers: number[] = [];
+  readonly #countMax: number;
+  hash = -1;
+
+  constructor(sources: readonly KeySource[], countMax: number) {
+    this.#countMax = countMax;
+    let base = 0;
+    for (const source of sources) {
+      if (source.next()) this.#open.push({ source, base });
+      base += source.parts.length;
+    }
+  }
+
+  /** Returns the part numbers of the next key, undefined for all parts, and null after the last key. Valid until the next call. */
+  next(): readonly number[] | undefined | null {
+    if (this.#open.length === 0) return null;
+    let hash = Infinity;
+    for (const { source } of this.#open) if (source.hash < hash) hash = source.hash;
+    this.hash = hash;
+    this.#numbers.length = 0;
+    let count = 0;
+    for (let i = 0; i < this.#open.length; i++) {
+      const { source, base } = elementAt(this.#open, i);
+      if (source.hash !== hash) continue;
+      count += source.numbers?.length ?? source.parts.length;
+      if (count <= this.#countMax) this.#append(source, base);
+      if (!source.next()) this.#open.splice(i--, 1);
+    }
+    return count <= this.#countMax ? this.#numbers : undefined;
+  }
+
+  #append({ numbers, parts }: KeySource, base: number): void {
+    if (numbers === undefined) for (let i = 0; i < parts.length; i++) this.#numbers.push(base + i);
+    else for (const number of numbers) this.#numbers.push(base + number);
+  }
+}
+
+class IndexWriter {
+  readonly #pageCount: number;
+  readonly #partCount: number;
+  readonly #pages: BufferedWriter;
+  readonly #lists: BufferedWriter;
+  readonly #write: WriteAt;
+  readonly #entry: EntryBytes;
+  readonly #page = new Uint8Array(pageBytes);
+  /** The entries of the current page that are beyond its size. */
+  #more: Uint8Array[] = [];
+  #pageNumber = 0;
+  #entryBytes = 0;
+  #lastHash: number;
+  #keyCount = 0;
+
+  constructor(pageCount: number, partCount: number, write: WriteAt) {
+    this.#pageCount = pageCount;
+    this.#partCount = partCount;
+    this.#write = write;
+    this.#pages = new BufferedWriter(headerBytes, write);
+    this.#lists = new BufferedWriter(listsOffset({ pageCount }), write);
+    this.#entry = new EntryBytes(entryBytesMax + partCount * 8);
+    this.#lastHash = pageStart(0, pageCount);
+  }
+
+  add(hash: number, numbers: readonly number[] | undefined): void {
+    const page = pageOf(hash, this.#pageCount);
+    while (this.#pageNumber < page) this.#finishPage();
+    const entry = this.#entry;
+    entry.length = 0;
+    entry.varint(hash - this.#lastHash);
+    this.#lastHash = hash;
+    this.#encode(entry, numbers);
+    this.#keyCount++;
+    const bytes = entry.bytes.subarray(0, entry.length);
+    const fits = pageHeaderBytes + this.#entryBytes + entry.length <= pageBytes;
+    if (fits && this.#more.length === 0) {
+      this.#page.set(bytes, pageHeaderBytes + this.#entryBytes);
+      this.#entryBytes += entry.length;
+    } else this.#more.push(bytes.slice());
+  }
+
+  #encode(entry: EntryBytes, numbers: readonly number[] | undefined): void {
+    if (numbers === undefined) {
+      entry.varint(TAG.all);
+      return;
+    }
+    const [first = 0] = numbers;
+    if (numbers.length === 1) {
+      entry.varint(first * tagCount + TAG.one);
+      return;
+    }
+    entry.varint(numbers.length * tagCount + TAG.some);
+    let last = 0;
+    for (const number of numbers) {
+      entry.varint(number - last);
+      last = number;
+    }
+  }
+
+  #finishPage(): void {
+    const more = Buffer.concat(this.#more);
+    const moreOffset = more.length === 0 ? 0 : this.#lists.length;
+    if (more.length > 0) {
+      this.#lists.append(more);
+      this.#lists.append(checksumOf(more));
+    }
+    this.#page.fill(0, pageHeaderBytes + this.#entryBytes);
+    const { length: moreBytes } = more;
+    sealPage(this.#page, { moreOffset, moreBytes, entryBytes: this.#entryBytes });
+    this.#pages.append(this.#page);
+    this.#more = [];
+    this.#entryBytes = 0;
+    this.#pageNumber++;
+    this.#lastHash = pageStart(this.#pageNumber, this.#pageCount);
+  }
+
+  finish(parts: readonly SlotRange[]): IndexShape {
+    while (this.#pageNumber < this.#pageCount) this.#finishPage();
+    this.#pages.flush();
+    this.#lists.flush();
+    const { length: listBytes } = this.#lists;
+    const shape = {
+      pageCount: this.#pageCount,
+      partCount: this.#partCount,
+      keyCount: this.#keyCount,
+      listBytes,
+    };
+    this.#write(partsOffset(shape), encodeParts(parts));
+    this.#write(0, encodeHeader(shape));
+    return shape;
+  }
+}
+
+function checksumOf(bytes: Uint8Array): Uint8Array {
+  const checksum = new Uint8Array(4);
+  new DataView(checksum.buffer).setUint32(0, crc32(bytes), true);
+  return checksum;
+}
+
+function encodeParts(parts: readonly SlotRange[]): Uint8Array {
+  const bytes = new Uint8Array(parts.length * partBytes + 4);
+  const view = new DataView(bytes.buffer);
+  parts.forEach(({ first, last }, i) => {
+    view.setFloat64(i * partBytes, first, true);
+    view.setFloat64(i * partBytes + 8, last, true);
+  });
+  view.setUint32(bytes.length - 4, crc32(bytes.subarray(0, bytes.length - 4)), true);
+  return bytes;
+}
+
+/** Appends to a region of the file in large writes. */
+class BufferedWriter {
+  readonly #write: WriteAt;
+  readonly #start: number;
+  readonly #buffer = new Uint8Array(bufferBytes);
+  #buffered = 0;
+  #written = 0;
+
+  constructor(start: number, write: WriteAt) {
+    this.#start = start;
+    this.#write = write;
+  }
+
+  get length(): number {
+    return this.#written + this.#buffered;
+  }
+
+  append(bytes: Uint8Array): void {
+    if (this.#buffered + bytes.length > bufferBytes) this.flush();
+    if (bytes.length > bufferBytes) {
+      this.#write(this.#start + this.#written, bytes);
+      this.#written += bytes.length;
+      return;
+    }
+    this.#buffer.set(bytes, this.#buffered);
+    this.#buffered += bytes.length;
+  }
+
+  flush(): void {
+    if (this.#buffered === 0) return;
+    this.#write(this.#start + this.#written, this.#buffer.slice(0, this.#buffered));
+    this.#written += this.#buffered;
+    this.#buffered = 0;
+  }
+}
