@@ -3,6 +3,7 @@ import { type Benchmark, UsageFailure } from './benchmark.ts';
 import { clientBenchmark } from './client/client-benchmark.ts';
 import { deflateBenchmark } from './deflate.ts';
 import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
+import { historyBenchmark } from './history/history-benchmark.ts';
 import { lookupBenchmark } from './lookup/lookup-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
@@ -15,6 +16,7 @@ const benchmarks: readonly Benchmark[] = [
   firstScanBenchmark,
   serviceBenchmark,
   lookupBenchmark,
+  historyBenchmark,
   clientBenchmark,
 ];
 

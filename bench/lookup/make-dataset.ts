@@ -5,12 +5,15 @@ import { encodeBase58 } from '@sluice/base/base58';
 import { systemClock } from '@sluice/base/clock';
 import type { SealedSegment } from '@sluice/server/dist/chain/chain-snapshot.js';
 import { Dataset } from '@sluice/server/dist/dataset/dataset.js';
+import { makeIndexInThread } from '@sluice/server/dist/dataset/history/index-thread.js';
 import { SegmentBuffer } from '@sluice/server/dist/dataset/merge/built-segment.js';
 import { describeBuilt } from '@sluice/server/dist/dataset/segment-store.js';
 import { createDataset } from '@sluice/server/dist/dataset/stored/create-dataset.js';
 import type { Block } from '@sluice/server/dist/ledger/block.js';
 import {
+  type Address,
   type Signature,
+  toAddress,
   toBlockHash,
   toSignature,
   toSlot,
@@ -24,6 +27,8 @@ export interface DatasetShape {
   readonly seed: number;
   readonly segmentCount: number;
   readonly transactionsPerBlock: number;
+  /** The number of blocks of each segment; 1 if absent. */
+  readonly blocksPerSegment?: number;
 }
 
 /** The records of these blocks repeat; their slots, hashes and signatures do not. */
@@ -32,7 +37,12 @@ const firstSlot = 1;
 /** With this number the index is as full as that of a large segment, so that as many absent signatures pass it. */
 const signaturesPerTransaction = 12;
 
-/** Fills a data folder with a dataset whose segments have one block each. */
+/** The number of blocks in which the rare account occurs. */
+export const rareBlockCount = 10;
+/** The number of segments in one commit. */
+const commitCount = 1_024;
+
+/** Fills a data folder with a dataset of many segments, with their lists and indexes. */
 export async function makeDataset(folder: string, shape: DatasetShape): Promise<void> {
   const own = join(folder, datasetName);
   const rules = {
@@ -42,29 +52,45 @@ export async function makeDataset(folder: string, shape: DatasetShape): Promise<
     allowMissing: [],
   } as const;
   await createDataset(own, { name: datasetName, aliases: [], ...rules }, { fs: nodeFs });
-  const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => true };
+  const makeIndex = makeIndexInThread;
+  const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => true, makeIndex };
   const dataset = await Dataset.open({ folder: own, realTime: false }, dependencies);
   try {
     const anchor = { number: toSlot(firstSlot - 1), hash: toBlockHash(hashText(shape.seed, -1)) };
     await dataset.commit([{ kind: 'create', anchor }]);
     mkdirSync(join(own, 'segments'), { recursive: true });
-    const segments = [...writeSegments(join(own, 'segments'), shape)];
-    await dataset.commit([{ kind: 'append-sealed', segments }]);
+    let segments: SealedSegment[] = [];
+    const commit = async () => {
+      await dataset.commit([{ kind: 'append-sealed', segments }]);
+      segments = [];
+      await dataset.finishUpkeep();
+    };
+    for (const segment of writeSegments(join(own, 'segments'), shape))
+      if (segments.push(segment) === commitCount) await commit();
+    if (segments.length > 0) await commit();
   } finally {
     await dataset.close();
   }
 }
 
 function* writeSegments(folder: string, shape: DatasetShape): Generator<SealedSegment> {
-  const { seed, segmentCount, transactionsPerBlock } = shape;
+  const { seed, segmentCount, transactionsPerBlock, blocksPerSegment = 1 } = shape;
+  const rareEvery = Math.ceil((segmentCount * blocksPerSegment) / rareBlockCount);
   const range = { firstSlot: 1_000, blockCount: templateCount };
   const templates = [...simulatedRecords({ seed, transactionsPerBlock }, range)];
   for (let number = 0; number < segmentCount; number++) {
-    const block = derive(templates[number % templateCount] as Block, seed, number);
+    const blocks = Array.from({ length: blocksPerSegment }, (_, i) => {
+      const at = number * blocksPerSegment + i;
+      const block = derive(templates[at % templateCount] as Block, seed, at);
+      return at % rareEvery === rareEvery >> 1 ? withRareAccount(block, seed) : block;
+    });
     const buffer = new SegmentBuffer();
-    buffer.append(buildSegment([block]));
+    buffer.append(buildSegment(blocks));
     const built = buffer.finish();
-    const segment = describeBuilt(built, [block.header]);
+    const segment = describeBuilt(
+      built,
+      blocks.map(({ header }) => header),
+    );
     // Not synchronized: the data need not survive a crash of the machine.
     writeFileSync(join(folder, segment.id), Buffer.concat(built.parts));
     yield segment;
@@ -91,11 +117,23 @@ function derive(block: Block, seed: number, number: number): Block {
   };
 }
 
+/** Returns an account that few blocks have. */
+export function rareAccount(seed: number): Address {
+  return toAddress(createHash('sha256').update(`rare ${seed}`).digest());
+}
+
+function withRareAccount(block: Block, seed: number): Block {
+  const [transaction, ...others] = block.transactions;
+  if (transaction === undefined) return block;
+  const accountKeys = [...transaction.accountKeys, rareAccount(seed)];
+  return { ...block, transactions: [{ ...transaction, accountKeys }, ...others] };
+}
+
 function hashText(seed: number, number: number): string {
   return encodeBase58(createHash('sha256').update(`block ${seed} ${number}`).digest());
 }
 
-/** Returns a signature by the number of its segment and its place in the block. */
+/** Returns a signature by the number of its block and its place in the block. */
 export function signatureOf(seed: number, number: number, place: number): Signature {
   return toSignature(createHash('sha512').update(`signature ${seed} ${number} ${place}`).digest());
 }

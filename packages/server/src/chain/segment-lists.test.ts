@@ -38,18 +38,20 @@ class World {
   };
 
   append(count: number): void {
-    for (const segment of segmentsOf(this.last + 1, count))
-      this.snapshot = applyChanges(this.snapshot, [{ kind: 'append-sealed', segments: [segment] }]);
+    for (const segments of chunksOf(segmentsOf(this.last + 1, count))) {
+      this.snapshot = applyChanges(this.snapshot, [{ kind: 'append-sealed', segments }]);
+      this.#list();
+    }
     this.last += count;
-    this.#list();
   }
 
   prepend(count: number): void {
     if (this.last < this.first) return;
     this.first -= count;
-    for (const segment of segmentsOf(this.first, count).reverse())
-      this.snapshot = applyChanges(this.snapshot, [{ kind: 'prepend', segments: [segment] }]);
-    this.#list();
+    for (const segments of chunksOf(segmentsOf(this.first, count)).reverse()) {
+      this.snapshot = applyChanges(this.snapshot, [{ kind: 'prepend', segments }]);
+      this.#list();
+    }
   }
 
   async trim(count: number): Promise<void> {
@@ -75,6 +77,11 @@ class World {
       this.snapshot = applyChanges(this.snapshot, [{ kind: 'list', list }]);
     }
   }
+}
+
+function chunksOf<Item>(items: readonly Item[]): Item[][] {
+  const count = Math.ceil(items.length / 50);
+  return Array.from({ length: count }, (_, i) => items.slice(i * 50, (i + 1) * 50));
 }
 
 function segmentsOf(first: number, count: number) {
@@ -151,7 +158,7 @@ test('limit: a snapshot describes few segments and lists itself, and a segment i
   expect(world.readCount).toBeLessThanOrEqual(2);
 });
 
-test('behavior: a list must contain the segments that it replaces', () => {
+test('error: chain-segments-changed: a list must contain the segments that it replaces', () => {
   const world = new World();
   world.append(10);
   const { segments } = world.snapshot;
@@ -159,9 +166,25 @@ test('behavior: a list must contain the segments that it replaces', () => {
   const insert = (change: Partial<SegmentList>) => () =>
     applyChanges(world.snapshot, [{ kind: 'list', list: { ...list, ...change } }]);
   expect(insert({})).not.toThrow();
-  expect(insert({ blockCount: 5 })).toThrow('contains the segments');
-  expect(insert({ byteLength: 5 })).toThrow('contains the segments');
-  expect(insert({ first: { number: slot(5), hash: hash('a5') } })).toThrow('contains the segments');
+  const changed = expect.objectContaining({ code: 'chain-segments-changed' });
   const outside = { number: slot(5), hash: hash('a5') };
-  expect(insert({ first: outside, last: outside })).toThrow('replaces entries');
+  expect(insert({ blockCount: 5 })).toThrow(changed);
+  expect(insert({ first: outside })).toThrow(changed);
+  expect(insert({ first: outside, last: outside })).toThrow(changed);
+});
+
+test('behavior: segments that will be merged are listed only if there are very many', () => {
+  const snapshotOf = (count: number) => {
+    const world = new World();
+    const { snapshot } = world;
+    return applyChanges(snapshot, [
+      { kind: 'append-sealed', segments: segmentsOf(world.first, count) },
+    ]);
+  };
+  expect(chooseList(snapshotOf(128), () => false)).toBeUndefined();
+  expect(chooseList(snapshotOf(127))).toBeUndefined();
+  const last = (list: NewList | undefined) =>
+    list?.kind === 'segments' ? list.segments.at(-1)?.last.number : undefined;
+  expect(last(chooseList(snapshotOf(128)))).toBe(1_000_063);
+  expect(last(chooseList(snapshotOf(512), () => false))).toBe(1_000_063);
 });

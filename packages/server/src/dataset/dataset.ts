@@ -278,8 +278,9 @@ export class Dataset implements DatasetReader {
   readonly findSlots = (run: IndexRun, hash: number): Promise<SlotRanges> =>
     this.#parts.indexes.find(run, hash);
 
-  /** Resolves when no segment is to be merged, listed or indexed. */
-  upkeepDone(): Promise<void> {
+  /** Merges, lists and indexes all segments that are due, and waits until that is done. */
+  finishUpkeep(): Promise<void> {
+    this.#parts.upkeep.start();
     return this.#parts.upkeep.done();
   }
 

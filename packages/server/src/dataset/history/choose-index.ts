@@ -13,8 +13,9 @@ export interface IndexJob {
   readonly runs: readonly IndexRun[];
 }
 
-/** The number of segments that get an index at once. Their keys are in memory, some ten megabytes for each large segment. */
-const segmentCountMax = 16;
+/** The segments that get an index at once. Their keys are in memory, some ten megabytes for each large segment. */
+const segmentCountMax = 4_096;
+const segmentBytesMax = 1 << 30;
 /** The number of indexes of about the same size that are merged. */
 const mergedCount = 4;
 
@@ -23,11 +24,14 @@ export async function chooseIndex(
   limits: MergeLimits,
   readList: ReadList,
 ): Promise<IndexJob | undefined> {
-  const last = lastSettledSlot(snapshot, limits);
-  for (const gap of gapsOf(snapshot, last)) {
+  for (const gap of gapsOf(snapshot, lastSettledSlot(snapshot, limits))) {
     const segments = await takeSegments(snapshot, gap.first, segmentCountMax, readList);
-    const inside = segments.filter((segment) => segment.last.number <= gap.last);
-    if (inside.length > 0) return { segments: inside, runs: [] };
+    let bytes = 0;
+    const chosen = segments.filter(({ byteLength, last }) => {
+      bytes += byteLength;
+      return last.number <= gap.last && (bytes <= segmentBytesMax || bytes === byteLength);
+    });
+    if (chosen.length > 0) return { segments: chosen, runs: [] };
   }
   const runs = chooseRuns(snapshot.indexes);
   return runs === undefined ? undefined : { segments: [], runs };

@@ -60,9 +60,15 @@ export function writeIndex(sources: readonly KeySource[], write: WriteAt): Index
   return writer.finish(parts);
 }
 
-/** Merges the keys of the sources. A key in more than `countMax` parts counts as being in all. */
+interface OpenSource {
+  readonly source: KeySource;
+  /** The number of its first part in the index. */
+  readonly base: number;
+}
+
+/** Merges the keys of the sources, which are in a heap by their next key. A key in more than `countMax` parts counts as being in all. */
 class SourceHeads {
-  readonly #open: { readonly source: KeySource; readonly base: number }[] = [];
+  readonly #heap: OpenSource[] = [];
   readonly #numbers: number[] = [];
   readonly #countMax: number;
   hash = -1;
@@ -71,33 +77,61 @@ class SourceHeads {
     this.#countMax = countMax;
     let base = 0;
     for (const source of sources) {
-      if (source.next()) this.#open.push({ source, base });
+      if (source.next()) this.#heap.push({ source, base });
       base += source.parts.length;
     }
+    for (let i = this.#heap.length >> 1; i >= 0; i--) this.#sink(i);
   }
 
   /** Returns the part numbers of the next key, undefined for all parts, and null after the last key. Valid until the next call. */
   next(): readonly number[] | undefined | null {
-    if (this.#open.length === 0) return null;
-    let hash = Infinity;
-    for (const { source } of this.#open) if (source.hash < hash) hash = source.hash;
-    this.hash = hash;
+    const heap = this.#heap;
+    const [first] = heap;
+    if (first === undefined) return null;
+    this.hash = first.source.hash;
     this.#numbers.length = 0;
-    let count = 0;
-    for (let i = 0; i < this.#open.length; i++) {
-      const { source, base } = elementAt(this.#open, i);
-      if (source.hash !== hash) continue;
+    let [count, sourceCount] = [0, 0];
+    for (let top: OpenSource | undefined = first; top?.source.hash === this.hash; top = heap[0]) {
+      const { source, base } = top;
+      sourceCount++;
       count += source.numbers?.length ?? source.parts.length;
       if (count <= this.#countMax) this.#append(source, base);
-      if (!source.next()) this.#open.splice(i--, 1);
+      if (!source.next()) this.#removeTop();
+      this.#sink(0);
     }
-    return count <= this.#countMax ? this.#numbers : undefined;
+    if (count > this.#countMax) return undefined;
+    if (sourceCount > 1) this.#numbers.sort((a, b) => a - b);
+    return this.#numbers;
+  }
+
+  #removeTop(): void {
+    const last = this.#heap.pop();
+    if (last !== undefined && this.#heap.length > 0) this.#heap[0] = last;
+  }
+
+  #sink(from: number): void {
+    const heap = this.#heap;
+    for (let at = from; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2];
+      let least = at;
+      if (left < heap.length && isBefore(heap, left, least)) least = left;
+      if (right < heap.length && isBefore(heap, right, least)) least = right;
+      if (least === at) return;
+      const moved = elementAt(heap, at);
+      heap[at] = elementAt(heap, least);
+      heap[least] = moved;
+      at = least;
+    }
   }
 
   #append({ numbers, parts }: KeySource, base: number): void {
     if (numbers === undefined) for (let i = 0; i < parts.length; i++) this.#numbers.push(base + i);
     else for (const number of numbers) this.#numbers.push(base + number);
   }
+}
+
+function isBefore(heap: readonly OpenSource[], a: number, b: number): boolean {
+  return elementAt(heap, a).source.hash < elementAt(heap, b).source.hash;
 }
 
 class IndexWriter {

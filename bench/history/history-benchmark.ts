@@ -1,0 +1,253 @@
+/** Measures how the costs of a dataset grow with its history: the start, commits, rare queries and lookups. */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readdirSync, readSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { Dataset } from '@sluice/server/dist/dataset/dataset.js';
+import type { Fs } from '@sluice/server/dist/storage/fs.js';
+import { nodeFs } from '@sluice/server/dist/storage/node-fs.js';
+import { type Benchmark, quantilesOf, UsageFailure } from '../benchmark.ts';
+import { dropFileCache } from '../first-scan/file-cache.ts';
+import { makeDataset, rareAccount, rareBlockCount, signatureOf } from '../lookup/make-dataset.ts';
+import { readArgs, readCount } from '../read-args.ts';
+import { datasetName, ServiceProcess } from '../service/processes.ts';
+import { ScenarioFailure } from '../service/scenario.ts';
+import { prepareStoredData } from '../service/stored-data.ts';
+
+const text = { type: 'string' } as const;
+
+export const historyBenchmark: Benchmark = {
+  name: 'history',
+  summary:
+    'how costs grow with the history, over HTTP: 1 %, 10 % and 100 % of it, and 550,000 segments',
+  options: [
+    '--gigabytes N    size of the largest dataset of large segments (default 20)',
+    '--segments N     number of small segments of the other dataset (default 550000)',
+    '--repeat N       lookups of each kind (default 20)',
+    '--seed N         seed of the blocks (default 1)',
+    '--json FILE      writes a list of { name, size, value, unit }',
+  ],
+  async run(print, args) {
+    const found = readArgs(args, {
+      gigabytes: text,
+      segments: text,
+      repeat: text,
+      seed: text,
+      json: text,
+    });
+    const gigabytes = Number(found.gigabytes ?? 20);
+    if (!(gigabytes > 0)) throw new UsageFailure('--gigabytes takes a number above 0');
+    const segments = readCount('segments', found.segments, { fallback: 550_000, min: 100 });
+    const repeatCount = readCount('repeat', found.repeat, { fallback: 20, min: 1 });
+    const seed = readCount('seed', found.seed, { fallback: 1, min: 0 });
+    const measures: Measure[] = [];
+    for (const share of shares) {
+      const bytes = gigabytes * share * 1e9;
+      const segmentCount = Math.max(1, Math.round(bytes / large.bytesPerSegment));
+      const label = `${Number((gigabytes * share).toPrecision(3))} GB`;
+      measures.push(
+        ...(await measure({ ...large, segmentCount, label, seed, repeatCount }, print)),
+      );
+    }
+    for (const share of shares) {
+      const segmentCount = Math.max(10, Math.round(segments * share));
+      const label = `${segmentCount} segments`;
+      measures.push(
+        ...(await measure({ ...small, segmentCount, label, seed, repeatCount }, print)),
+      );
+    }
+    if (found.json !== undefined)
+      writeFileSync(found.json, `${JSON.stringify(measures, null, 2)}\n`);
+  },
+};
+
+const shares = [0.01, 0.1, 1];
+/** Segments of the size that sealing makes. They are merged. */
+const large = { transactionsPerBlock: 200, blocksPerSegment: 64, bytesPerSegment: 22_500_000 };
+const small = { transactionsPerBlock: 2, blocksPerSegment: 1 };
+
+interface Measure {
+  readonly name: string;
+  readonly size: string;
+  readonly value: number;
+  readonly unit: 'bytes' | 'ms';
+}
+
+interface HistoryOptions {
+  readonly segmentCount: number;
+  readonly blocksPerSegment: number;
+  readonly transactionsPerBlock: number;
+  readonly label: string;
+  readonly seed: number;
+  readonly repeatCount: number;
+}
+
+async function measure(
+  options: HistoryOptions,
+  print: (line: string) => void,
+): Promise<readonly Measure[]> {
+  const { segmentCount, blocksPerSegment, label, seed } = options;
+  const startMs = performance.now();
+  const folder = await prepareStoredData({
+    name: `history-${segmentCount}-${blocksPerSegment}-${options.transactionsPerBlock}`,
+    seed,
+    make: (draft) => makeDataset(draft, options),
+  });
+  const madeSeconds = (performance.now() - startMs) / 1000;
+  const own = join(folder, datasetName);
+  const [data, index, lists] = ['segments', 'indexes', 'lists'].map((name) => sizeOf(own, name));
+  const blockCount = segmentCount * blocksPerSegment;
+  const share = (100 * (index?.bytes ?? 0)) / (data?.bytes ?? 1);
+  print(`${label}: ${blockCount.toLocaleString('en')} blocks in ${data?.count} segment files`);
+  print(
+    `  ${gigabytesOf(data?.bytes ?? 0)} of segments, ${gigabytesOf(index?.bytes ?? 0)} of indexes (${share.toFixed(1)} %) in ${index?.count} files, ${lists?.count} lists, prepared in ${madeSeconds.toFixed(0)} s`,
+  );
+  const values: [name: string, value: number, unit: Measure['unit']][] = [
+    ['commit-bytes', await measureCommit(own), 'bytes'],
+  ];
+  const service = await measureStart(folder, own);
+  values.push(['start-ms', service.startMs, 'ms']);
+  try {
+    const answers = createHash('sha256');
+    for (const [name, ms] of Object.entries(
+      await measureService(service.started, options, answers),
+    ))
+      values.push([name, ms, 'ms']);
+    const memory = service.started.process.residentBytesPeak;
+    print(
+      `  peak memory of the process ${(memory / 1e6).toFixed(0)} MB, checksum of the answers ${answers.digest('hex').slice(0, 16)}`,
+    );
+  } finally {
+    await service.started.process.stop('SIGTERM');
+  }
+  const bare = readBareMs(own);
+  print(`  baseline: read 4 kB of 10 files, one after another: ${bare.toFixed(2)} ms`);
+  for (const [name, value, unit] of values) {
+    const ratio = unit === 'ms' ? ` (${(value / bare).toFixed(1)} × the baseline)` : '';
+    print(`  ${name.padEnd(24)} ${value.toFixed(unit === 'ms' ? 1 : 0)} ${unit}${ratio}`);
+  }
+  return values.map(([name, value, unit]) => ({ name, size: label, value, unit }));
+}
+
+const gigabytesOf = (bytes: number) => `${(bytes / 1e9).toFixed(2)} GB`;
+
+function filesOf(folder: string, name: string): string[] {
+  try {
+    return readdirSync(join(folder, name)).map((file) => join(folder, name, file));
+  } catch {
+    return [];
+  }
+}
+
+function sizeOf(folder: string, name: string): { readonly count: number; readonly bytes: number } {
+  const files = filesOf(folder, name);
+  return { count: files.length, bytes: files.reduce((sum, file) => sum + statSync(file).size, 0) };
+}
+
+/** Returns the bytes that a commit writes if it also begins a new file of the journal, with a checkpoint of the whole state. */
+async function measureCommit(folder: string): Promise<number> {
+  let bytes = 0;
+  const counting: Fs = Object.assign(Object.create(nodeFs) as Fs, {
+    openFile: async (path: string, mode: 'read' | 'write' | 'create') => {
+      const file = await nodeFs.openFile(path, mode);
+      const write: typeof file.write = (offset, parts) => {
+        for (const part of parts) bytes += part.byteLength;
+        return file.write(offset, parts);
+      };
+      return Object.assign(Object.create(file) as typeof file, {
+        write,
+        size: () => file.size(),
+        read: (offset: number, length: number) => file.read(offset, length),
+        truncate: (length: number) => file.truncate(length),
+        sync: () => file.sync(),
+        close: () => file.close(),
+      });
+    },
+  });
+  const limits = { journalFileBytesMax: 1 };
+  const dependencies = { fs: counting, clock: systemClock, isLockHeld: () => true };
+  const dataset = await Dataset.open({ folder, realTime: false, limits }, dependencies);
+  try {
+    bytes = 0;
+    const files = ['segments/announced-by-a-benchmark'];
+    await dataset.commit([{ kind: 'announce', files }]);
+    const measured = bytes;
+    await dataset.commit([{ kind: 'forget', files }]);
+    return measured;
+  } finally {
+    await dataset.close();
+  }
+}
+
+/** Returns the time from the start of the command to its first answer, with files that are not in the page cache. */
+async function measureStart(folder: string, own: string) {
+  const files = ['journal', 'lists', 'indexes'].flatMap((name) => filesOf(own, name));
+  for (let at = 0; at < files.length; at += 500) dropFileCache(files.slice(at, at + 500));
+  const startMs = performance.now();
+  const started = await ServiceProcess.start(folder);
+  await started.head();
+  return { started, startMs: performance.now() - startMs };
+}
+
+async function measureService(
+  service: ServiceProcess,
+  { segmentCount, blocksPerSegment, seed, repeatCount }: HistoryOptions,
+  answers: ReturnType<typeof createHash>,
+): Promise<Record<string, number>> {
+  const lastBlock = segmentCount * blocksPerSegment;
+  const look = async (number: number, place: number) => {
+    const path = `/datasets/${datasetName}/transactions/${signatureOf(seed, number, place)}`;
+    const startMs = performance.now();
+    const response = await fetch(`http://127.0.0.1:${service.port}${path}`);
+    const body = await response.text();
+    const ms = performance.now() - startMs;
+    if (response.status !== (number < 0 ? 404 : 200))
+      throw new ScenarioFailure(`${path} was answered with ${response.status}: ${body}`);
+    if (response.ok) answers.update(body);
+    return ms;
+  };
+  const rare = async () => {
+    const startMs = performance.now();
+    const body = await service.ask({
+      fromBlock: 0,
+      toBlock: lastBlock,
+      transactions: [{ mentionsAccount: [rareAccount(seed)] }],
+      fields: { block: { number: true }, transaction: { signatures: true } },
+    });
+    const ms = performance.now() - startMs;
+    const lines = body
+      .toString()
+      .split('\n')
+      .filter((line) => line.includes('signatures'));
+    if (lines.length !== rareBlockCount)
+      throw new ScenarioFailure(`the rare account is in ${lines.length} blocks`);
+    answers.update(body);
+    return ms;
+  };
+  const repeat = async (action: (i: number) => Promise<number>) => {
+    const samples: number[] = [];
+    for (let i = 0; i < repeatCount; i++) samples.push(await action(i));
+    return quantilesOf(samples).p50;
+  };
+  const firstUnknown = await look(-1, 1_000);
+  const firstRare = await rare();
+  return {
+    'unknown-signature-first-ms': firstUnknown,
+    'unknown-signature-ms': await repeat((i) => look(-1, i)),
+    'signature-ms': await repeat((i) => look(Math.floor((lastBlock * i) / repeatCount), 0)),
+    'rare-account-first-ms': firstRare,
+    'rare-account-ms': await repeat(rare),
+  };
+}
+
+/** Returns the milliseconds that the system needs to read the start of ten segments. */
+function readBareMs(folder: string): number {
+  const files = filesOf(folder, 'segments').slice(0, 10);
+  const startMs = performance.now();
+  for (const path of files) {
+    const file = openSync(path, 'r');
+    readSync(file, Buffer.alloc(4_096), 0, 4_096, 0);
+    closeSync(file);
+  }
+  return performance.now() - startMs;
+}
