@@ -209,7 +209,7 @@ async function measureService(
   const rare = async () => {
     const startMs = performance.now();
     const body = await service.ask({
-      fromBlock: 0,
+      fromBlock: 1,
       toBlock: lastBlock,
       transactions: [{ mentionsAccount: [rareAccount(seed)] }],
       fields: { block: { number: true }, transaction: { signatures: true } },

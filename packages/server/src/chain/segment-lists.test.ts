@@ -131,7 +131,7 @@ test('property: segments are found in any order of appends, backfills and trims'
         if (expected.length === 0) continue;
         expect((await findSegment(snapshot, at, readList))?.first.number).toBe(at);
         expect((await segmentAt(snapshot, at - first, readList)).first.number).toBe(at);
-        const taken = await takeSegments(snapshot, at, 3, readList);
+        const taken = await takeSegments(snapshot, at, { countMax: 3 }, readList);
         expect(taken.map((segment) => segment.first.number)).toEqual(range(at, last).slice(0, 3));
         const lists: string[] = [];
         for await (const { id } of allLists(snapshot.lists, readList)) lists.push(id);

@@ -177,8 +177,8 @@ export function totalSealed({ front, lists, segments }: SegmentParts): SealedTot
   };
 }
 
-function sum<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
-  return items.reduce((total, item) => total + valueOf(item), 0);
+function sum<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
+  return items.reduce((total, item) => total + sizeOf(item), 0);
 }
 
 /** Which segments to skip without reading the list that has them. */
@@ -256,9 +256,8 @@ export async function findSegment(
 export async function takeSegments(
   parts: SegmentParts,
   slot: number,
-  countMax: number,
+  { countMax, mayHave }: { readonly countMax: number; readonly mayHave?: MayHave | undefined },
   readList: ReadList,
-  mayHave?: MayHave,
 ): Promise<SealedSegment[]> {
   const taken: SealedSegment[] = [];
   if (slot > (parts.segments.at(-1)?.last.number ?? -1)) return taken;

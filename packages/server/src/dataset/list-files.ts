@@ -25,6 +25,10 @@ export function parseList(list: SegmentList, bytes: Uint8Array): ListContent {
   try {
     return decodeList(JSON.parse(gunzipSync(bytes).toString()));
   } catch (cause) {
-    throw new CodedError('segment-list-damaged', { list: list.id }, { cause });
+    throw damagedList(list, cause);
   }
+}
+
+function damagedList({ id }: SegmentList, cause: unknown): CodedError {
+  return new CodedError('segment-list-damaged', { list: id }, { cause });
 }

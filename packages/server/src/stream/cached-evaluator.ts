@@ -73,7 +73,7 @@ export class CachedEvaluator implements BlockEvaluator {
   async #findStep(job: EvaluationJob, keyOf: (segment: SealedSegment) => string): Promise<Step> {
     const countMax = searchCountMax + 1;
     const { snapshot, first, mayHave } = job;
-    const segments = await takeSegments(snapshot, first, countMax, this.#readList, mayHave);
+    const segments = await takeSegments(snapshot, first, { countMax, mayHave }, this.#readList);
     for (const segment of segments.slice(0, searchCountMax)) {
       if (segment.first.number > job.last) break;
       const blocks = isWhole(segment, job) ? this.#answers.get(keyOf(segment)) : undefined;

@@ -122,7 +122,8 @@ export class EngineEvaluator implements BlockEvaluator {
     done: DoneRuns,
   ): Promise<RunPlan | undefined> {
     const { readList } = this.#segments;
-    const next = await takeSegments(snapshot, first, sealedRunCountMax, readList, mayHave);
+    const wanted = { countMax: sealedRunCountMax, mayHave };
+    const next = await takeSegments(snapshot, first, wanted, readList);
     const sealed = next
       .slice(0, runCountMax(done, next[0]))
       .filter((segment) => segment.first.number <= last);

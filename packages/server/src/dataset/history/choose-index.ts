@@ -25,7 +25,12 @@ export async function chooseIndex(
   readList: ReadList,
 ): Promise<IndexJob | undefined> {
   for (const gap of gapsOf(snapshot, lastSettledSlot(snapshot, limits))) {
-    const segments = await takeSegments(snapshot, gap.first, segmentCountMax, readList);
+    const segments = await takeSegments(
+      snapshot,
+      gap.first,
+      { countMax: segmentCountMax },
+      readList,
+    );
     let bytes = 0;
     const chosen = segments.filter(({ byteLength, last }) => {
       bytes += byteLength;

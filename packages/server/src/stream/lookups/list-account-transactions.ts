@@ -45,7 +45,7 @@ export async function listAccountTransactions(
   const limits = { ...LOOKUP_LIMITS, hotBlockCountMax: Infinity };
   const range = { first: 0, last: lastSlotBefore(before) };
   const mayHave = await openHistoryFilter([[[hashAddress(address)]]], snapshot, dataset);
-  const newest = await newestParts(snapshot, range, limits, dataset.readList, mayHave);
+  const newest = await newestParts(snapshot, range, { ...limits, mayHave }, dataset.readList);
   const searched = newest.parts.toReversed();
   const mentions: MentionInPart[] = [];
   let batchCount: number = LOOKUP_LIMITS.batchCountFirst;

@@ -32,13 +32,19 @@ export interface NewestParts {
   readonly isCut: boolean;
 }
 
+export interface PartLimits {
+  readonly segmentCountMax: number;
+  readonly hotBlockCountMax: number;
+  /** Other segments are left out. */
+  readonly mayHave?: MayHave | undefined;
+}
+
 /** Returns the newest segments and hot blocks with slots of a range, within the limits of one request. */
 export async function newestParts(
   snapshot: ChainSnapshot,
   { first, last }: BlockRange,
-  limits: { readonly segmentCountMax: number; readonly hotBlockCountMax: number },
+  { mayHave, ...limits }: PartLimits,
   readList: ReadList,
-  mayHave?: MayHave,
 ): Promise<NewestParts> {
   const hot = hotParts(snapshot, { first, last });
   if (hot.length > limits.hotBlockCountMax)
