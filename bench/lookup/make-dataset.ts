@@ -75,14 +75,15 @@ export async function makeDataset(folder: string, shape: DatasetShape): Promise<
 
 function* writeSegments(folder: string, shape: DatasetShape): Generator<SealedSegment> {
   const { seed, segmentCount, transactionsPerBlock, blocksPerSegment = 1 } = shape;
-  const rareEvery = Math.ceil((segmentCount * blocksPerSegment) / rareBlockCount);
+  const blockCount = segmentCount * blocksPerSegment;
+  const rareBefore = (at: number) => Math.floor((at * rareBlockCount) / blockCount);
   const range = { firstSlot: 1_000, blockCount: templateCount };
   const templates = [...simulatedRecords({ seed, transactionsPerBlock }, range)];
   for (let number = 0; number < segmentCount; number++) {
     const blocks = Array.from({ length: blocksPerSegment }, (_, i) => {
       const at = number * blocksPerSegment + i;
       const block = derive(templates[at % templateCount] as Block, seed, at);
-      return at % rareEvery === rareEvery >> 1 ? withRareAccount(block, seed) : block;
+      return rareBefore(at + 1) > rareBefore(at) ? withRareAccount(block, seed) : block;
     });
     const buffer = new SegmentBuffer();
     buffer.append(buildSegment(blocks));
