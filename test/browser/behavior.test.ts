@@ -97,6 +97,16 @@ test('behavior: the amount of a checked transfer has its decimals and the symbol
   await page.context().close();
 });
 
+test('behavior: a call shows its arguments and the names of its accounts', async () => {
+  const transfer = await findTransfer();
+  const { page } = await world.open(`/transaction/${dataset}/${transfer.signature}`);
+  await page.waitForSelector('.call');
+  const texts = await page.$$eval('.call-body', (bodies) => bodies.map((body) => body.textContent));
+  const shown = texts.filter((text) => text?.includes('Argumentsamount'));
+  expect(shown.some((text) => text?.includes('authority') && text.includes('IDLtoken'))).toBe(true);
+  await page.context().close();
+});
+
 /** Returns a transaction with a checked transfer of the token USD, and the amount as text. */
 async function findTransfer(): Promise<{ readonly signature: string; readonly amount: string }> {
   const mint = '2pg5tjUJeQg1Z4S1nPqAk8U9nSk4c6V15JTRPXgkxB8F';

@@ -1,4 +1,6 @@
 /** The public surface of the package. */
+
+export type { DecodedArgument, DecodedValue } from '@sluice/protocol/block-line';
 export type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
 export { decodeBase58, encodeBase58, isAddress, parseAddress } from './base/base58.ts';
 export type { BlockRef } from './base/block-ref.ts';
@@ -20,6 +22,13 @@ export {
   type Metadata,
   type Status,
 } from './create-client.ts';
+export {
+  type AnchorIdl,
+  type EventArgs,
+  type InstructionArgs,
+  isEvent,
+  isInstruction,
+} from './idl-types.ts';
 export type { AccountTransactions, FullBlock, Lookups } from './lookups.ts';
 export { type Cursor, type CursorState, parseCursorState } from './stream/cursor.ts';
 export type { Block, Query } from './stream/query-types.ts';

@@ -2,6 +2,12 @@ import { formatInteger, shorten } from '../../base/format.ts';
 import { ChevronIcon } from '../../components/icons.tsx';
 import { AddressLink } from '../../components/ledger-links.tsx';
 import { Panel } from '../../components/panel.tsx';
+import {
+  accountNames,
+  type ShownValue,
+  shownArguments,
+  shownEvents,
+} from '../../ledger/decoded-instruction.ts';
 import { describeInstruction, type Token } from '../../ledger/describe-instruction.ts';
 import {
   buildTokenFinder,
@@ -53,7 +59,14 @@ interface CallProps {
 function Call({ dataset, instruction, total, findToken }: CallProps) {
   const { instructionAddress, programId, data, accounts, error, computeUnitsConsumed } =
     instruction;
-  const { program, name, details, roles } = describeInstruction(instruction, findToken);
+  const { decoded } = instruction;
+  const described = describeInstruction(instruction, findToken);
+  const { details } = described;
+  const program = described.program ?? decoded.program ?? undefined;
+  const name = described.name ?? decoded.name ?? undefined;
+  const named = accountNames(decoded, accounts, programId);
+  const roles = named.length === 0 ? described.roles : named;
+  const events = shownEvents(decoded);
   const depth = instructionAddress.length - 1;
   return (
     <li
@@ -99,11 +112,54 @@ function Call({ dataset, instruction, total, findToken }: CallProps) {
               </ol>
             )}
           </dd>
+          {decoded.args !== undefined && (
+            <>
+              <dt>Arguments</dt>
+              <dd>
+                <Values values={shownArguments(decoded)} />
+              </dd>
+            </>
+          )}
+          {events.length > 0 && (
+            <>
+              <dt>Events</dt>
+              <dd>
+                {events.map((event, i) => (
+                  // An instruction may emit equal events, so the index is the key.
+                  <div key={i}>
+                    <strong>{event.name}</strong>
+                    <Values values={event.values} />
+                  </div>
+                ))}
+              </dd>
+            </>
+          )}
+          <dt>IDL</dt>
+          <dd>
+            {decoded.error === undefined ? (
+              decoded.program
+            ) : (
+              <span class="muted">{decoded.error}</span>
+            )}
+          </dd>
           <dt>Data</dt>
           <dd class="hash">{data === '' ? <span class="muted">none</span> : data}</dd>
         </dl>
       </details>
     </li>
+  );
+}
+
+function Values({ values }: { readonly values: readonly ShownValue[] }) {
+  if (values.length === 0) return <span class="muted">none</span>;
+  return (
+    <ul class="plain call-values">
+      {values.map(([name, text]) => (
+        <li key={name}>
+          <span class="muted">{name}</span> <span class="hash">{text}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -32,7 +32,14 @@ export function LogList({ view }: { readonly view: TransactionView }) {
                 <span class="log-program muted">
                   {isNew && (programName(log.programId) ?? shorten(log.programId))}
                 </span>
-                <span class={`log-text ${log.kind}`}>{log.message}</span>
+                <span class={`log-text ${log.kind}`}>
+                  {log.decoded?.args !== undefined && (
+                    <span class="badge" title={JSON.stringify(log.decoded.args)}>
+                      {log.decoded.name}
+                    </span>
+                  )}{' '}
+                  {log.message}
+                </span>
               </li>
             );
           })}
