@@ -5,6 +5,7 @@ import { deflateBenchmark } from './deflate.ts';
 import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
 import { historyBenchmark } from './history/history-benchmark.ts';
 import { lookupBenchmark } from './lookup/lookup-benchmark.ts';
+import { lookupsBenchmark } from './lookup/lookups-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
 import { simulatorBenchmark } from './simulator/simulator-benchmark.ts';
@@ -17,6 +18,7 @@ const benchmarks: readonly Benchmark[] = [
   serviceBenchmark,
   lookupBenchmark,
   historyBenchmark,
+  lookupsBenchmark,
   clientBenchmark,
 ];
 

@@ -21,6 +21,13 @@ export class Histogram {
     this.#max = Math.max(this.#max, ms);
   }
 
+  addAll(other: Histogram): void {
+    for (const [bucket, count] of other.#buckets.entries())
+      this.#buckets[bucket] = (this.#buckets[bucket] as number) + count;
+    this.#count += other.#count;
+    this.#max = Math.max(this.#max, other.#max);
+  }
+
   quantile(share: number): number {
     let left = Math.ceil(this.#count * share);
     for (let bucket = 0; bucket < bucketCount; bucket++) {

@@ -45,7 +45,7 @@ export async function measureHead(
   progress('starting the simulator and the service');
   const simulator = await SimulatorProcess.start({ seed, profile });
   const grpcUrl = isPushed ? simulator.grpcUrl : undefined;
-  const service = await ServiceProcess.follow(folder, simulator.rpcUrl, grpcUrl);
+  const service = await ServiceProcess.follow(folder, simulator.rpcUrl, { grpcUrl });
   let load: FollowerLoad | undefined;
   try {
     await service.untilAt(await simulator.confirmedSlot());

@@ -69,6 +69,12 @@ export class SimulatorProcess {
   }
 }
 
+export interface FollowOptions {
+  readonly grpcUrl?: string | undefined;
+  /** The first block; the head by default. */
+  readonly from?: number | 'latest';
+}
+
 export class ServiceProcess {
   readonly process: CommandProcess;
   readonly port: number;
@@ -90,9 +96,13 @@ export class ServiceProcess {
     return new ServiceProcess(started, Number(port), adminUrl);
   }
 
-  /** Starts a service that follows a node from its head, over gRPC too if its address is given. */
-  static follow(folder: string, rpcUrl: string, grpcUrl?: string): Promise<ServiceProcess> {
-    const source = ['--rpc', rpcUrl, '--dataset', datasetName, '--from', 'latest'];
+  /** Starts a service that follows a node from its head or from a slot, over gRPC too if its address is given. */
+  static follow(
+    folder: string,
+    rpcUrl: string,
+    { grpcUrl, from = 'latest' }: FollowOptions = {},
+  ): Promise<ServiceProcess> {
+    const source = ['--rpc', rpcUrl, '--dataset', datasetName, '--from', `${from}`];
     const pushing = grpcUrl === undefined ? [] : ['--grpc', grpcUrl];
     return ServiceProcess.start(folder, [...source, ...pushing]);
   }

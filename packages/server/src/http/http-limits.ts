@@ -5,6 +5,8 @@ export interface HttpLimits {
   readonly streamCountMax: number;
   /** Lookups that run at once. More of them would only wait for the engine's threads. */
   readonly lookupCountMax: number;
+  /** Those of one client, which is a key or, without keys, an address, so that one client does not take all slots. */
+  readonly clientLookupCountMax: number;
   /** Bytes that wait for slow clients, over all streams. New streams are rejected above it. */
   readonly unsentBytesMax: number;
   /**
@@ -33,6 +35,7 @@ export const HTTP_LIMITS: HttpLimits = {
   connectionCountMax: 12_500,
   streamCountMax: 11_000,
   lookupCountMax: 64,
+  clientLookupCountMax: 16,
   unsentBytesMax: 256 * 1024 * 1024,
   queryBytesMax: 64 * 1024 * 1024,
   headersMsMax: 5_000,

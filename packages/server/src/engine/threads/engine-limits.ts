@@ -1,4 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
+import type { LookupTurnsOptions } from './pool-lookups.ts';
 import type { RunPermitsOptions } from './run-permits.ts';
 
 export interface EnginePoolOptions {
@@ -42,3 +43,9 @@ export const RUN_LIMITS = {
   /** Runs over a block at the head. They need about a megabyte each, and their readers take the whole answer at once. */
   urgent: { countMax: 32, restMsMax: 250 },
 } as const satisfies Record<string, RunPermitsOptions>;
+
+/**
+ * The requests of lookups that threads work on at the same time. Each is divided among all threads, so a second one would hardly make
+ * lookups faster: it raised the 99th percentile of followers from 1.2 to 1.4 times that without lookups.
+ */
+export const LOOKUP_TURNS: LookupTurnsOptions = { countMax: 1, waitMsMax: 1_000, restMsMax: 50 };

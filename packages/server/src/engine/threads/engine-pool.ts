@@ -16,7 +16,7 @@ import { countValues, type Selection } from '../../query/query.ts';
 import type { Lookup, LookupResult } from '../lookup/lookup.ts';
 import type { ProbeFile, ProbeResult } from '../lookup/probe-files.ts';
 import type { BlockRange } from '../segment-run.ts';
-import { type EnginePoolOptions, RUN_LIMITS } from './engine-limits.ts';
+import { type EnginePoolOptions, LOOKUP_TURNS, RUN_LIMITS } from './engine-limits.ts';
 import {
   type FromThread,
   type PartUnit,
@@ -88,7 +88,7 @@ export class EnginePool {
   /** Closed segments that threads may still read. */
   readonly #closing = new Map<number, { readonly threads: Set<number>; onClosed: () => void }>();
   readonly #runs = new Map<number, PieceQueue>();
-  readonly #lookups = new PoolLookups();
+  readonly #lookups = new PoolLookups(LOOKUP_TURNS, systemClock);
   /** By number of the segment, until no thread reads the segment. */
   readonly #fetches = new Map<number, FetchRanges>();
   readonly #urgentPermits = new RunPermits(RUN_LIMITS.urgent, systemClock);
@@ -197,7 +197,7 @@ export class EnginePool {
     const taken = this.#threads.map(() => 0);
     try {
       for (;;) {
-        const next = await queue.next();
+        const next = await (isUrgent ? this.#lookups.wait(queue.next()) : queue.next());
         if (next === undefined) return;
         permit.rest();
         yield next;

@@ -52,6 +52,8 @@ const noBytes = new Uint8Array(0);
 
 /** A thread works this long before it receives messages again, which is far less than the time in which a cancelled run must stop. */
 const turnMs = 5;
+/** A lookup works this long before the runs of followers, which are received with the other messages. */
+const lookupTurnMs = 1;
 
 /** Segments of a run whose directories are fetched in advance. */
 const aheadSegmentCount = 3;
@@ -417,7 +419,7 @@ class EngineWorker {
   /** Runs the steps, and receives messages and lets other runs work whenever a turn is over. */
   async #runSteps<Result>(steps: Steps<Result>): Promise<Result> {
     for (;;) {
-      if (systemClock.nowMs() - this.#turnStartMs > turnMs) {
+      if (systemClock.nowMs() - this.#turnStartMs > lookupTurnMs) {
         await new Promise((resolve) => setImmediate(resolve));
         this.#turnStartMs = systemClock.nowMs();
       }

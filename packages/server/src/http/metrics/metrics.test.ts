@@ -57,7 +57,7 @@ test('default: the metrics of the listener exist before the first request', asyn
   const metrics = new Metrics();
   const unsent = new ByteMeter(() => 100);
   const queries = new ByteMeter(() => 100);
-  const lookups = new LookupSlots({ lookupCountMax: 5 });
+  const lookups = new LookupSlots({ lookupCountMax: 5, clientLookupCountMax: 5 });
   const budgets = new KeyBudgets(KEY_LIMITS, new ManualClock());
   const permits = new StreamPermits({ streamCountMax: 5 }, { budgets, unsent });
   const { firstLineSeconds, requestSeconds } = buildHttpMetrics(metrics, {
@@ -67,8 +67,8 @@ test('default: the metrics of the listener exist before the first request', asyn
     lookups,
   });
   permits.take(null);
-  lookups.take();
-  lookups.take();
+  lookups.take('client');
+  lookups.take('client');
   unsent.add(7);
   queries.add(9);
   firstLineSeconds.observe(3);

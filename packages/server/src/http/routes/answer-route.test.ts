@@ -78,6 +78,29 @@ test('limit: lookups-full above the limit, until one of them ends', async () => 
   expect((await next).status).toBe(200);
 });
 
+test('limit: lookups-full above the limit of one client, while another key gets a slot', async () => {
+  const waiting: (() => void)[] = [];
+  const hold = () => new Promise<void>((resolve) => waiting.push(resolve));
+  const limits = { lookupCountMax: 5, clientLookupCountMax: 1 };
+  const hashes = ['first', 'second'].map((text) => createHash('sha256').update(text).digest('hex'));
+  const keys = parseKeys(`${hashes.join('\n')}\n`);
+  await start(() => hold().then(() => line('{}')), { limits, keys });
+  const ask = (secret: string) => fixture.get(path, { authorization: `Bearer ${secret}` });
+  const running = [ask('first')];
+  while (waiting.length < 1) await new Promise((resolve) => setImmediate(resolve));
+  const refused = await ask('first');
+  expect([refused.status, errorOf(refused).code]).toEqual([503, 'lookups-full']);
+  expect(refused.headers['retry-after']).toBe('1');
+  running.push(ask('second'));
+  while (waiting.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  for (const resume of waiting.splice(0)) resume();
+  for (const answer of await Promise.all(running)) expect(answer.status).toBe(200);
+  running.push(ask('first'));
+  while (waiting.length < 1) await new Promise((resolve) => setImmediate(resolve));
+  waiting[0]?.();
+  expect((await running[2])?.status).toBe(200);
+});
+
 test('behavior: the signal aborts when the client disconnects, and nothing is logged', async () => {
   let aborted: Promise<void> | undefined;
   await start((_, signal) => {

@@ -88,12 +88,18 @@ async function answerWithin(
     };
     return runInTimeSlices(parseQuerySteps(body, rules));
   };
-  const leave = route.isLookup === true ? lookups.take() : () => undefined;
+  const leave =
+    route.isLookup === true ? lookups.take(clientOf(request, checked)) : () => undefined;
   try {
     return await route.handle({ context, dataset, parameters, readQuery, signal });
   } finally {
     leave();
   }
+}
+
+/** Returns what identifies a client for limits. */
+function clientOf({ ip }: FastifyRequest, { key }: CheckedRequest): string {
+  return key === null ? ip : keyId(key);
 }
 
 /**
