@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '@sluice/base/clock';
+import { type Clock, systemClock } from '@sluice/base/clock';
 import { isCodedError } from '@sluice/base/errors';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JetStreamFeed } from '../../packages/server/src/cluster/jetstream-feed.ts';
@@ -21,17 +21,42 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** The clock of a process. A process sleeps between two renewals of its lease, and while it waits for the lease of another. */
+class CountingClock implements Clock {
+  readonly nowMs = systemClock.nowMs;
+  readonly unixMs = systemClock.unixMs;
+  #sleepCount = 0;
+  #wake: () => void = () => undefined;
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    await systemClock.sleep(ms, signal);
+    this.#sleepCount++;
+    this.#wake();
+  }
+
+  /** Resolves when the process has slept this many times more. */
+  async untilSlept(count: number): Promise<void> {
+    const goal = this.#sleepCount + count;
+    while (this.#sleepCount < goal) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
+
 interface OpenOptions {
+  readonly clock?: Clock;
   readonly bytesMax?: number;
   readonly leaseMs?: number;
   readonly ports?: readonly number[];
 }
 
 async function open(dataset: string, given: OpenOptions = {}): Promise<JetStreamFeed> {
-  const { ports = nats.ports, ...options } = given;
+  const { ports = nats.ports, clock = systemClock, ...options } = given;
   const servers = ports.map((port) => `nats://127.0.0.1:${port}`);
   const rest = { bytesMax: 1 << 30, replicas: 3, leaseMs: 2_000, ...options };
-  const feed = await JetStreamFeed.open({ dataset, servers, ...rest }, { clock: systemClock });
+  const feed = await JetStreamFeed.open({ dataset, servers, ...rest }, { clock });
   feeds.push(feed);
   return feed;
 }
@@ -101,14 +126,16 @@ test('error: feed-fenced: of concurrent writers exactly one succeeds, and a stal
 
 test('behavior: one process holds the lease; after it becomes silent, another process gets the lease', async () => {
   const leaseMs = 3_000;
-  const [one, two] = [await open('lease', { leaseMs }), await open('lease', { leaseMs })];
+  const clock = new CountingClock();
+  const [one, two] = [await open('lease', { leaseMs }), await open('lease', { leaseMs, clock })];
   const first = await one.acquireLease('one', never);
   const waiting = two.acquireLease('two', never);
   let isTaken = false;
   void waiting.then(() => {
     isTaken = true;
   });
-  await systemClock.sleep(leaseMs * 1.3);
+  // The process that waits reads the lease four times in the time of a lease.
+  await clock.untilSlept(6);
   expect([first?.signal.aborted, isTaken]).toEqual([false, false]);
   await one.close();
   const closedMs = performance.now();
@@ -183,16 +210,17 @@ test('behavior: a leader that has lost its followers does not report a newest me
 });
 
 test('behavior: the process that takes the lease applies limits that were configured later', async () => {
-  const one = await open('limits', { bytesMax: 64 << 20 });
-  const two = await open('limits', { bytesMax: 128 << 20, leaseMs: 20_000 });
+  const [clockOne, clockTwo] = [new CountingClock(), new CountingClock()];
+  const one = await open('limits', { bytesMax: 64 << 20, clock: clockOne });
+  const two = await open('limits', { bytesMax: 128 << 20, leaseMs: 20_000, clock: clockTwo });
   const lease = await two.acquireLease('two', never);
   expect((await one.readInfo()).config.max_bytes).toBe(128 << 20);
   // The first process determines the time to live of the leases for all processes.
-  await systemClock.sleep(3_000);
+  await clockTwo.untilSlept(6);
   expect(lease?.signal.aborted).toBe(false);
   const stop = new AbortController();
   const waiting = one.acquireLease('one', stop.signal);
-  await systemClock.sleep(1_000);
+  await clockOne.untilSlept(2);
   stop.abort();
   expect(await waiting).toBeUndefined();
   await lease?.release();
