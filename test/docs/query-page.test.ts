@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { DIALECTS } from '@sluice/protocol/dialect';
+import { fieldRows, KINDS, type WireType } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { renderFieldTables, renderItemTables, renderLimits } from '@sluice/protocol/render-tables';
 import { expect, test } from 'vitest';
@@ -40,4 +41,31 @@ test('behavior: every response line on the page is a line of a golden query', ()
   const shown = codeBlocks('jsonl').flatMap((code) => code.trimEnd().split('\n'));
   expect(shown.length).toBeGreaterThan(0);
   for (const line of shown) expect(lines).toContain(line);
+});
+
+/** Returns the names of the fields with these types, each once, in wire order. */
+function fieldsOf(...wires: readonly WireType[]): readonly string[] {
+  const names = KINDS.flatMap((kind) =>
+    fieldRows(kind).flatMap(([name, { wire }]) => (wires.includes(wire) ? [name] : [])),
+  );
+  return [...new Set(names)];
+}
+
+const listOf = (names: readonly string[], last: string) =>
+  `${names.map((name) => `\`${name}\``).join(', ')}${last}`;
+
+test('behavior: the page lists the quantities that are text in the dialect solana', () => {
+  const names = fieldsOf('quantity');
+  const list = listOf(names.slice(0, -1), ` and \`${names.at(-1)}\` are decimal text`);
+  expect(page).toContain(list);
+});
+
+test('behavior: the guide to exact integers lists all fields of 64 bits', () => {
+  const url = new URL('../../docs/guide/exact-integers.md', import.meta.url);
+  const guide = readFileSync(url, 'utf8').replaceAll('\n', ' ');
+  const [seconds = ''] = fieldsOf('seconds');
+  expect(fieldsOf('seconds')).toHaveLength(1);
+  const quantities = fieldsOf('quantity');
+  expect(guide).toContain(`These are the fields ${listOf(quantities, ` and \`${seconds}\`.`)}`);
+  expect(guide).toContain(`const names = '${[...quantities, seconds].join('|')}';`);
 });

@@ -10,22 +10,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { base58 } from '@scure/base';
+import { fieldRows, KINDS } from '@sluice/protocol/field-table';
 import type { Block } from '../../packages/server/src/ledger/block.ts';
 
 const folder = dirname(fileURLToPath(import.meta.url));
 
 /** The fields that are bigints in a `Block`. */
-const quantities = new Set([
-  'timestamp',
-  'fee',
-  'computeUnitsConsumed',
-  'pre',
-  'post',
-  'preAmount',
-  'postAmount',
-  'lamports',
-  'postBalance',
-]);
+const quantities = new Set<string>(
+  KINDS.flatMap((kind) =>
+    fieldRows(kind).flatMap(([name, { wire }]) =>
+      wire === 'quantity' || wire === 'seconds' ? [name] : [],
+    ),
+  ),
+);
 
 export function readGoldenBlocks(): readonly Block[] {
   return readdirSync(join(folder, 'blocks'))

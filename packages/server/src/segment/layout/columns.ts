@@ -192,7 +192,10 @@ export const shapeOf = (name: ColumnName): ColumnShape => COLUMNS[name];
 
 export interface FieldColumn {
   readonly column: ColumnName;
-  /** A column that has 1 where the value is null. Without it, and if the field is nullable, 0 is null and other values are plus one. */
+  /**
+   * A column that has 1 where the value is null. A nullable integer or address without it is stored as 0 for null, and other values plus one.
+   * A quantity without it is never null.
+   */
   readonly nulls?: ColumnName;
 }
 
