@@ -64,7 +64,8 @@ export const historyBenchmark: Benchmark = {
 const shares = [0.01, 0.1, 1];
 /** Segments of the size that sealing makes. They are merged. */
 const large = { transactionsPerBlock: 200, blocksPerSegment: 64, bytesPerSegment: 22_500_000 };
-const small = { transactionsPerBlock: 2, blocksPerSegment: 1 };
+/** Segments that are not merged, so that there are many. */
+const small = { transactionsPerBlock: 2, blocksPerSegment: 1, mergeBytes: 1 };
 
 interface Measure {
   readonly name: string;
@@ -77,6 +78,7 @@ interface HistoryOptions {
   readonly segmentCount: number;
   readonly blocksPerSegment: number;
   readonly transactionsPerBlock: number;
+  readonly mergeBytes?: number;
   readonly label: string;
   readonly seed: number;
   readonly repeatCount: number;

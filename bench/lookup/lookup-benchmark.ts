@@ -45,7 +45,7 @@ type Samples = Record<'first' | 'absent' | 'oldest' | 'newest', number[]>;
 
 async function measure(options: LookupOptions, print: (line: string) => void): Promise<void> {
   const { segmentCount, runCount, seed } = options;
-  const shape = { seed, segmentCount, transactionsPerBlock };
+  const shape = { seed, segmentCount, transactionsPerBlock, mergeBytes: 1 };
   const folder = await prepareStoredData({
     name: `lookup-${segmentCount}`,
     seed,

@@ -29,6 +29,8 @@ export interface DatasetShape {
   readonly transactionsPerBlock: number;
   /** The number of blocks of each segment; 1 if absent. */
   readonly blocksPerSegment?: number;
+  /** Segments below half this size are merged; 1 keeps them as they are. */
+  readonly mergeBytes?: number;
 }
 
 /** The records of these blocks repeat; their slots, hashes and signatures do not. */
@@ -52,9 +54,10 @@ export async function makeDataset(folder: string, shape: DatasetShape): Promise<
     allowMissing: [],
   } as const;
   await createDataset(own, { name: datasetName, aliases: [], ...rules }, { fs: nodeFs });
+  const limits = shape.mergeBytes === undefined ? {} : { mergeBytes: shape.mergeBytes };
   const makeIndex = makeIndexInThread;
   const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => true, makeIndex };
-  const dataset = await Dataset.open({ folder: own, realTime: false }, dependencies);
+  const dataset = await Dataset.open({ folder: own, realTime: false, limits }, dependencies);
   try {
     const anchor = { number: toSlot(firstSlot - 1), hash: toBlockHash(hashText(shape.seed, -1)) };
     await dataset.commit([{ kind: 'create', anchor }]);

@@ -10,6 +10,7 @@
  * caches what readers need, SnapshotLeases protects it from removal, and ChangeWaiters wakes the readers.
  */
 import type { Clock } from '@sluice/base/clock';
+import { isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot, HotBlock, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import { crowdedCount, type ReadList } from '../chain/segment-lists.ts';
 import type { Block, BlockHeader } from '../ledger/block.ts';
@@ -275,8 +276,16 @@ export class Dataset implements DatasetReader {
     return isRemoved && [...leases.payloads()].every(isUsed);
   }
 
-  readonly findSlots = (run: IndexRun, hash: number): Promise<SlotRanges> =>
-    this.#parts.indexes.find(run, hash);
+  /** An index that cannot be read excludes nothing, so that queries are slower but complete. */
+  readonly findSlots = async (run: IndexRun, hash: number): Promise<SlotRanges> => {
+    try {
+      return await this.#parts.indexes.find(run, hash);
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      this.alarms.raise('dataset-upkeep-failed', error);
+      return undefined;
+    }
+  };
 
   /** Merges, lists and indexes all segments that are due, and waits until that is done. */
   finishUpkeep(): Promise<void> {

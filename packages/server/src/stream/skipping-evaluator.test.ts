@@ -1,5 +1,5 @@
 /** A dataset with many segments, lists and indexes in real files, searched as queries and lookups do. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeBase58 } from '@sluice/base/base58';
@@ -7,6 +7,7 @@ import { systemClock } from '@sluice/base/clock';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../simulator/src/testing/simulated-blocks.ts';
+import type { IndexRun } from '../chain/chain-snapshot.ts';
 import { totalSealed } from '../chain/segment-lists.ts';
 import { Dataset } from '../dataset/dataset.ts';
 import type { DatasetLimits } from '../dataset/dataset-limits.ts';
@@ -208,5 +209,20 @@ describe.each([
     );
     expect(value.lines).toHaveLength(Math.min(100, expected.length));
     expect(new Set(opened).size).toBeLessThanOrEqual(expected.length + 10);
+  });
+
+  test('error: an index that cannot be read excludes nothing, and raises an alarm', async () => {
+    const folder = join(data, name.replaceAll(' ', '-'), 'indexes');
+    const [run] = dataset.snapshot().indexes as [IndexRun];
+    renameSync(join(folder, run.id), join(folder, 'elsewhere'));
+    const again = await openDataset(name.replaceAll(' ', '-'), limits);
+    try {
+      await again.finishUpkeep();
+      expect(await again.findSlots(run, 1)).toBeUndefined();
+      expect(again.alarms.has('dataset-upkeep-failed')).toBe(true);
+    } finally {
+      renameSync(join(folder, 'elsewhere'), join(folder, run.id));
+      await again.close();
+    }
   });
 });
