@@ -18,6 +18,8 @@ const text = { type: 'string' } as const;
 const profile = '2025';
 const queryCount = 50;
 const answerBytesGoal = 20_000;
+/** A dataset starts with a finalized block, which is some 32 slots below the newest confirmed one. */
+const historyMin = 50;
 /** Cold code is not representative. */
 const warmSeconds = 5;
 /** The largest change of the 99th percentile that lookups may cause. */
@@ -32,7 +34,7 @@ export const lookupsBenchmark: Benchmark = {
     '--clients N      clients that send unknown signatures without a pause (default 64)',
     '--rounds N       how often both are measured, in turns (default 5)',
     '--seconds N      duration of each measurement (default 6)',
-    '--history N      stored blocks before the measurement (default 300)',
+    '--history N      stored blocks before the measurement, at least 50 (default 300)',
     '--seed N         seed of the simulated ledger (default 1)',
     '--json FILE      writes the figures as a list of { name, size, value, unit }',
   ],
@@ -46,7 +48,7 @@ export const lookupsBenchmark: Benchmark = {
       clientCount: count('clients', 64),
       roundCount: count('rounds', 5),
       seconds: count('seconds', 6),
-      blockCount: count('history', 300),
+      blockCount: count('history', 300, historyMin),
       seed: count('seed', 1, 0),
       print,
     });
@@ -77,9 +79,9 @@ async function measure(options: LookupsOptions): Promise<readonly Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
   const startSlot = blockCount + 1_000;
   const simulator = await SimulatorProcess.start({ seed, profile, startSlot });
-  const service = await ServiceProcess.follow(folder, simulator.rpcUrl, {
-    from: startSlot - blockCount,
-  });
+  // The newest confirmed block is some slots below the head at which the node's time is paused.
+  const from = (await simulator.confirmedSlot()) - blockCount;
+  const service = await ServiceProcess.follow(folder, simulator.rpcUrl, { from });
   const clients = new LookupClients(service.port, options.clientCount);
   let load: FollowerLoad | undefined;
   try {

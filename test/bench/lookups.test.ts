@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('default: the benchmark of lookups beside followers prints a ratio and writes its figures', async () => {
   const file = join(folder, 'figures.json');
-  const load = ['--followers', '50', '--clients', '3', '--history', '5'];
+  const load = ['--followers', '50', '--clients', '3', '--history', '50'];
   const how = ['--rounds', '1', '--seconds', '2', '--json', file];
   const { code, out } = await runBench(folder, ['lookups', ...load, ...how]);
   expect(code).toBe(0);

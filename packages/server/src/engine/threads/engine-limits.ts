@@ -45,7 +45,7 @@ export const RUN_LIMITS = {
 } as const satisfies Record<string, RunPermitsOptions>;
 
 /**
- * The requests of lookups that threads work on at the same time. Each is divided among all threads, so a second one would hardly make
- * lookups faster: it raised the 99th percentile of followers from 1.2 to 1.4 times that without lookups.
+ * The requests of lookups that threads work on at the same time. Each is divided among all threads, so a second one would add to the
+ * turns that a new block waits for, and hardly make lookups faster.
  */
 export const LOOKUP_TURNS: LookupTurnsOptions = { countMax: 1, waitMsMax: 1_000, restMsMax: 50 };
