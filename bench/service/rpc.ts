@@ -34,7 +34,7 @@ export const rpcScenario: Scenario = {
     await CommandProcess.run(['simulate', ...shape, ...sample]);
     const before = await measureParse(file, parsedCount);
     progress('catching up');
-    const ports = ['--port', '0', '--ws-port', '0', '--control-port', '0'];
+    const ports = ['--port', '0', '--ws-port', '0', '--control-port', '0', '--grpc-port', '0'];
     const { process: node, found } = await CommandProcess.start(
       ['simulate', ...shape, ...ports, '--start-slot', `${headSlot}`],
       /JSON-RPC\s+(\S+)[\s\S]*control\s+(\S+)/,

@@ -26,7 +26,7 @@ export type ReadList = (list: SegmentList) => Promise<ListContent>;
 export type SegmentParts = Pick<ChainSnapshot, 'front' | 'lists' | 'segments'>;
 
 /** The number of entries of a list. */
-export const listLength = 64;
+const listLength = 64;
 /** As many entries remain outside lists, because the newest segments are still merged, and retention needs the oldest. */
 const keptCount = 64;
 

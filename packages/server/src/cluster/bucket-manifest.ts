@@ -96,7 +96,7 @@ export class ManifestLog {
 
   async read(number: number): Promise<BucketManifest> {
     const bytes = await this.#store.get(this.keyOf(number));
-    const value = parseGzip(bytes, number) as StoredManifest;
+    const value = parseGzip(bytes, number) as OlderManifest;
     const { formatVersion: version, writer, dataset, feed } = value;
     if (version === formatVersion)
       return { number, writer, dataset, feed, chain: decodeCheckpoint(value.chain) };
@@ -104,7 +104,7 @@ export class ManifestLog {
       const known = formatVersion;
       throw new CodedError('dataset-version-unknown', { formatVersion: version, known });
     }
-    return this.#readOlder(value as OlderManifest, number);
+    return this.#readOlder(value, number);
   }
 
   /**

@@ -84,7 +84,7 @@ function parseManifest(text: string, versions: readonly number[]): VersionedMani
   if (checksum !== checksumOf(content)) {
     throw new CodedError('dataset-manifest-damaged', { fault: 'the checksum does not match' });
   }
-  return { formatVersion: formatVersion as number, manifest: manifest as unknown as Manifest };
+  return { formatVersion: Number(formatVersion), manifest: manifest as unknown as Manifest };
 }
 
 function parseObject(text: string): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { type CodedError, isCodedError } from '@sluice/base/errors';
+import { isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { indexFile, type ReadList } from '../chain/segment-lists.ts';
 import { indexByteLength } from '../segment/history/layout.ts';
@@ -139,7 +139,7 @@ async function unlessChanged(work: () => Promise<boolean>): Promise<boolean> {
   try {
     return await work();
   } catch (error) {
-    if (!isCodedError(error as CodedError, 'chain-segments-changed')) throw error;
+    if (!isCodedError(error, 'chain-segments-changed')) throw error;
     return true;
   }
 }

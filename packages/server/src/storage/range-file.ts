@@ -1,5 +1,16 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 import { CodedError } from '@sluice/base/errors';
+import { temporarySuffix } from './fs.ts';
 
 /** An immutable file that is read by byte range. Reads are synchronous, so only worker threads and tools use it. */
 export interface RangeFile {
@@ -55,5 +66,37 @@ function openOrThrow(path: string): number {
     return openSync(path, 'r');
   } catch (error) {
     throw unreadable(error);
+  }
+}
+
+/** Writes bytes at a position of a file. */
+export type WriteAt = (position: number, bytes: Uint8Array) => void;
+
+/** Creates a file that a thread writes by position. The file gets its name when its content is durable. */
+export function writeFileDurably<Result>(path: string, fill: (write: WriteAt) => Result): Result {
+  mkdirSync(dirname(path), { recursive: true });
+  const temporary = `${path}${temporarySuffix}`;
+  const file = openSync(temporary, 'w');
+  let result: Result;
+  try {
+    result = fill((position, bytes) => {
+      for (let done = 0; done < bytes.length; )
+        done += writeSync(file, bytes, done, bytes.length - done, position + done);
+    });
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+  syncFolder(dirname(path));
+  return result;
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
   }
 }

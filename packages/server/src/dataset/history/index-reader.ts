@@ -35,12 +35,13 @@ export class IndexReader {
     const file = await index.file;
     const read = (position: number, length: number) => file.read(position, length);
     const numbers = await findParts(hash, run, read);
-    if (numbers === undefined || numbers.length === 0) return numbers as SlotRanges;
+    if (numbers === undefined) return undefined;
+    if (numbers.length === 0) return [];
     const copied = [...numbers];
     index.parts ??= readParts(run, read);
     index.parts.catch(() => this.#open.delete(run.id));
     const parts = await index.parts;
-    return copied.map((number) => [parts[number * 2] as number, parts[number * 2 + 1] as number]);
+    return copied.map((number) => [parts[number * 2] ?? 0, parts[number * 2 + 1] ?? 0]);
   }
 
   /** Closes all files. They are opened again when they are needed. */

@@ -41,7 +41,7 @@ class HashList {
     const sorted = this.#hashes.subarray(0, this.#count).sort();
     let count = 0;
     for (let i = 0; i < sorted.length; i++)
-      if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[count++] = sorted[i] as number;
+      if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[count++] = sorted[i] ?? 0;
     return sorted.subarray(0, count);
   }
 }

@@ -25,7 +25,7 @@ export function hashKeyAt(kind: KeyKind, words: Uint32Array, at: number, count: 
   let high: number = KIND[kind];
   let low = ~high;
   for (let i = 0; i < count; i++) {
-    const word = words[at + i] as number;
+    const word = words[at + i] ?? 0;
     high = Math.imul(high ^ word, 0x9e37_79b1);
     high ^= high >>> 15;
     low = Math.imul(low ^ word, 0x85eb_ca77);

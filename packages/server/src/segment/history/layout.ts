@@ -129,7 +129,7 @@ export class EntryReader {
     let scale = 1;
     for (;;) {
       if (this.at >= this.end) throw damaged('page', 'an entry is cut off');
-      const byte = this.#bytes[this.at++] as number;
+      const byte = this.#bytes[this.at++] ?? 0;
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value;
       scale *= 0x80;
