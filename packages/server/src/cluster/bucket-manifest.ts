@@ -142,7 +142,7 @@ export class ManifestLog {
       const read = await Promise.all(
         some.map((file) => this.#store.get(`${this.#dataset}/${file}`)),
       );
-      listed.push(...read.flatMap((bytes) => parseGzip(bytes, number) as unknown[]));
+      listed.push(...read.flatMap((bytes) => [parseGzip(bytes, number)].flat()));
     }
     const inline: readonly unknown[] = stored.chain.segments;
     const segments = [
