@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { builtFiles, importBuild } from './test/import-build.ts';
+import { slowFiles } from './test/slow/slow-files.ts';
 
 /** The tests that run whole programs take longest. */
 const programs = ['test/command/', 'test/service/'];
@@ -31,7 +32,7 @@ export default defineConfig({
       'test/service/demo.test.ts',
     ],
     // `npm run test:ledger` runs this file.
-    exclude: ['test/litesvm/simulated.test.ts'],
+    exclude: ['test/litesvm/simulated.test.ts', ...slowFiles],
     sequence: { sequencer: SlowestFirst },
     // Tests spend a third of their time waiting, for a process to start or a deadline to pass, so there is one worker
     // more than cores.

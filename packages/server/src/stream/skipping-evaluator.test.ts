@@ -27,7 +27,7 @@ import { EngineEvaluator } from './engine-evaluator.ts';
 import { DatasetLookups } from './lookups/dataset-lookups.ts';
 import { SkippingEvaluator } from './skipping-evaluator.ts';
 
-const blocks = simulatedBlocks({ content: { transactionsPerBlock: 3, votes: 0 }, blockCount: 620 });
+const blocks = simulatedBlocks({ content: { transactionsPerBlock: 3, votes: 0 }, blockCount: 340 });
 const data = mkdtempSync(join(tmpdir(), 'sluice-history-'));
 const pool = new EnginePool({ threadCount: 2, cacheBytesMax: 1 << 24 });
 const { signal } = new AbortController();
@@ -116,7 +116,7 @@ async function answer(
   return { text, expected, covered, last: inRange.at(-1)?.header.number ?? -1 };
 }
 
-const rare = blocks[333]?.transactions[0] as (typeof blocks)[0]['transactions'][0];
+const rare = blocks[233]?.transactions[0] as (typeof blocks)[0]['transactions'][0];
 const rarePayer = rare.accountKeys[0] as (typeof rare.accountKeys)[0];
 const absent = 'J1S9H3QjnRtBbbuD4HjPV6RpRhwuk4zKbxsnCHuTgh9w';
 
@@ -146,9 +146,9 @@ describe.each([
     const { segmentCount, blockCount } = totalSealed(snapshot);
     expect(blockCount).toBe(blocks.length);
     if (limits.mergeBytes === 1) {
-      expect([segmentCount, lists.length > 0]).toEqual([310, true]);
+      expect([segmentCount, lists.length > 0]).toEqual([170, true]);
       expect(indexes.at(-1)?.last).toBe(snapshot.head?.number);
-    } else expect(segmentCount).toBeLessThan(150);
+    } else expect(segmentCount).toBeLessThan(90);
     expect(indexes.length).toBeLessThanOrEqual(16);
     expect(indexes[0]?.first).toBe(snapshot.start);
     expect(unused).toEqual([]);
