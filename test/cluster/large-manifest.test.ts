@@ -6,11 +6,14 @@ import { join } from 'node:path';
 import { encodeBase58 } from '@sluice/base/base58';
 import { systemClock } from '@sluice/base/clock';
 import { afterAll, expect, test } from 'vitest';
+import { applyChanges } from '../../packages/server/src/chain/apply-changes.ts';
 import {
   emptySnapshot,
   type SealedSegment,
 } from '../../packages/server/src/chain/chain-snapshot.ts';
+import { chooseList, listFile } from '../../packages/server/src/chain/segment-lists.ts';
 import { ManifestLog } from '../../packages/server/src/cluster/bucket-manifest.ts';
+import { buildList } from '../../packages/server/src/dataset/list-files.ts';
 import { toBlockHash, toSlot } from '../../packages/server/src/ledger/primitives.ts';
 import { S3Client } from '../../packages/server/src/object-store/s3-client.ts';
 import { ClusterMember } from './services/member.ts';
@@ -19,6 +22,7 @@ import { type S3Server, useS3 } from './services/start-s3.ts';
 
 const segmentCount = 20_000;
 const blockCount = 1_000;
+const chunkLength = 100;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-large-'));
 interface Servers {
   readonly s3: S3Server;
@@ -75,13 +79,21 @@ async function writeManifests(name: string, count: number, client: S3Client): Pr
   const anchor = { number: toSlot(0), hash: hashAt(0) };
   const feed = { epoch: 0, sequence: 0, blocks: [] };
   const log = new ManifestLog(client, name);
-  const segments = Array.from({ length: count + 1 }, (_, i) => segmentAt(i));
-  for (const [i, length] of [count, count + 1].entries()) {
-    const head = segments[length - 1]?.last ?? null;
-    const named = { segments: segments.slice(0, length), head, finalized: head };
-    const chain = { ...emptySnapshot, start: toSlot(1), anchor, ...named };
-    await log.create({ number: i + 1, writer: 'test', dataset, chain, feed });
-  }
+  let chain = applyChanges(emptySnapshot, [{ kind: 'create', anchor }]);
+  const append = async (first: number, length: number) => {
+    const segments = Array.from({ length }, (_, i) => segmentAt(first + i));
+    chain = applyChanges(chain, [{ kind: 'append-sealed', segments }]);
+    for (let next = chooseList(chain); next !== undefined; next = chooseList(chain)) {
+      const { list, bytes } = buildList(next);
+      await client.put(`${name}/${listFile(list)}`, bytes);
+      chain = applyChanges(chain, [{ kind: 'list', list }]);
+    }
+  };
+  for (let first = 0; first < count; first += chunkLength)
+    await append(first, Math.min(chunkLength, count - first));
+  await log.create({ number: 1, writer: 'test', dataset, chain, feed });
+  await append(count, 1);
+  await log.create({ number: 2, writer: 'test', dataset, chain, feed });
   return (count + 1) * blockCount;
 }
 
