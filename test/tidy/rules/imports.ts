@@ -57,7 +57,7 @@ const entryPoints = [
   /^packages\/web\/(src\/main\.tsx|vite\.config\.ts)$/,
   /^bench\/run\.ts$/,
   /^examples\/[^/]+\.ts$/,
-  /^(test\/(bench|browser|client|cluster|node|service|simulator|tidy)\/)?vitest\.config\.ts$/,
+  /^(test\/(bench|browser|client|cluster|node|service|simulator|slow|tidy)\/)?vitest\.config\.ts$/,
   /^test\/(build-once|browser\/take-screenshots|cluster\/install-servers)\.ts$/,
   /\.test\.ts$/,
 ];
