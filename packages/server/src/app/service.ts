@@ -339,7 +339,8 @@ interface ServeDatasetDependencies extends ServiceDependencies {
   readonly limits: StreamLimits;
 }
 
-function serveDataset(
+/** Connects a dataset to the engine: its streams and lookups. */
+export function serveDataset(
   { reader, ingest, ledgerUnixMs }: ServiceDataset,
   dialects: readonly Dialect[],
   { clock, log, pool, answers, limits }: ServeDatasetDependencies,

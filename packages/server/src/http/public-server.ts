@@ -5,6 +5,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { listeningPort } from '@sluice/base/listening-port';
@@ -117,6 +118,12 @@ export class PublicServer {
       throw describeListenFailure(error, { host, port });
     }
     return listeningPort(this.#app.server);
+  }
+
+  /** Serves a connection that was not accepted by a listening socket. */
+  async accept(connection: Duplex): Promise<void> {
+    await this.#app.ready();
+    this.#app.server.emit('connection', connection);
   }
 
   /** Applies changed limits and keys. Ends the streams of removed keys. */

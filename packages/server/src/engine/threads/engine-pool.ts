@@ -5,7 +5,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { assert } from '@sluice/base/assert';
-import { systemClock } from '@sluice/base/clock';
+import { type Clock, systemClock } from '@sluice/base/clock';
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError, knownDetail } from '@sluice/base/errors';
 import { workerUrl } from '@sluice/base/worker-url';
@@ -27,7 +27,7 @@ import {
   type ToThread,
   takenBytesGoal,
 } from './engine-messages.ts';
-import type { EngineWorkerData } from './engine-worker.ts';
+import type { EngineWorkerData } from './engine-thread.ts';
 import { FetchSignal } from './fetch-signal.ts';
 import { BatchBuffers, readBatch } from './piece-batch.ts';
 import { PieceQueue } from './piece-queue.ts';
@@ -72,7 +72,19 @@ interface PoolSegment {
   readonly fetch: FetchRanges | undefined;
 }
 
+/** The pool's end of a thread. */
+export interface PoolThread {
+  on(event: 'message', receive: (message: FromThread) => void): unknown;
+  on(event: 'error', receive: (cause: unknown) => void): unknown;
+  postMessage(message: ToThread): void;
+  terminate(): Promise<unknown>;
+}
+
 export interface EnginePoolDependencies {
+  /** The system clock by default. */
+  readonly clock?: Clock;
+  /** Starts a worker thread by default. */
+  readonly startThread?: (data: EngineWorkerData) => PoolThread;
   /** Receives how long each run waited until it could start. */
   readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
 }
@@ -83,16 +95,18 @@ export type FetchRanges = (ranges: readonly ByteRange[], urgency: Urgency) => Pr
 export class EnginePool {
   readonly #options: EnginePoolOptions;
   readonly #observeWait: EnginePoolDependencies['observeWait'];
-  readonly #threads: Worker[];
+  readonly #clock: Clock;
+  readonly #startThread: (data: EngineWorkerData) => PoolThread;
+  readonly #threads: PoolThread[];
   readonly #segments = new Map<string, PoolSegment>();
   /** Closed segments that threads may still read. */
   readonly #closing = new Map<number, { readonly threads: Set<number>; onClosed: () => void }>();
   readonly #runs = new Map<number, PieceQueue>();
-  readonly #lookups = new PoolLookups(LOOKUP_TURNS, systemClock);
+  readonly #lookups: PoolLookups;
   /** By number of the segment, until no thread reads the segment. */
   readonly #fetches = new Map<number, FetchRanges>();
-  readonly #urgentPermits = new RunPermits(RUN_LIMITS.urgent, systemClock);
-  readonly #historyPermits = new RunPermits(RUN_LIMITS.history, systemClock);
+  readonly #urgentPermits: RunPermits;
+  readonly #historyPermits: RunPermits;
   readonly #selections = new Map<Selection, number>();
   #selectionValueCount = 0;
   #nextSelection = 0;
@@ -105,9 +119,15 @@ export class EnginePool {
   #onStarted: () => void = () => undefined;
   readonly #started: Promise<void>;
 
-  constructor(options: EnginePoolOptions, { observeWait }: EnginePoolDependencies = {}) {
+  constructor(options: EnginePoolOptions, dependencies: EnginePoolDependencies = {}) {
+    const { clock = systemClock } = dependencies;
     this.#options = options;
-    this.#observeWait = observeWait;
+    this.#observeWait = dependencies.observeWait;
+    this.#clock = clock;
+    this.#startThread = dependencies.startThread ?? startWorker;
+    this.#lookups = new PoolLookups(LOOKUP_TURNS, clock);
+    this.#urgentPermits = new RunPermits(RUN_LIMITS.urgent, clock);
+    this.#historyPermits = new RunPermits(RUN_LIMITS.history, clock);
     this.#started = new Promise((resolve) => {
       this.#onStarted = resolve;
     });
@@ -174,13 +194,13 @@ export class EnginePool {
     if (!isUrgent) this.#scanCount++;
     const queue = new PieceQueue(this.#threads.length, turn);
     const permits = isUrgent ? this.#urgentPermits : this.#historyPermits;
-    const waitStartMs = systemClock.nowMs();
+    const waitStartMs = this.#clock.nowMs();
     const permit = await permits.take(() => {
       queue.fail(new CodedError('engine-run-cut'));
       this.#end(id, queue);
       permit.leave();
     }, signal);
-    const waitedSeconds = (systemClock.nowMs() - waitStartMs) / 1000;
+    const waitedSeconds = (this.#clock.nowMs() - waitStartMs) / 1000;
     this.#observeWait?.(isUrgent ? 'urgent' : 'history', waitedSeconds);
     this.#runs.set(id, queue);
     const cancel = () => queue.fail(new CodedError('engine-cancelled'));
@@ -334,7 +354,7 @@ export class EnginePool {
     queue.release();
   }
 
-  #start(thread: number): Worker {
+  #start(thread: number): PoolThread {
     this.#starting.add(thread);
     const { threadCount, cacheBytesMax, readsStore = false } = this.#options;
     const cacheBytes = Math.floor(cacheBytesMax / threadCount);
@@ -349,24 +369,17 @@ export class EnginePool {
       fetchSignal: signal.buffer,
       readsStore,
     };
-    const worker = new Worker(workerUrl(import.meta.url, './engine-worker.ts'), {
-      workerData: data,
-      // A thread does not need the environment, which may contain secrets.
-      env: {},
-      // Options of the parent process, such as a test runner's, do not apply to the thread.
-      execArgv: [],
-      resourceLimits,
-    });
-    worker.on('message', (message: FromThread) => {
+    const worker = this.#startThread(data);
+    worker.on('message', (message) => {
       if (message.kind === 'fetch') void this.#fetch(message, signal);
       else this.#receive(thread, message, buffers);
     });
     worker.on('error', (cause) => this.#replace(thread, cause));
     for (const { number: segment, location } of this.#segments.values())
-      worker.postMessage({ kind: 'open', segment, location } satisfies ToThread);
-    worker.postMessage({ kind: 'idls', idls: this.#idls } satisfies ToThread);
+      worker.postMessage({ kind: 'open', segment, location });
+    worker.postMessage({ kind: 'idls', idls: this.#idls });
     for (const [selection, number] of this.#selections)
-      worker.postMessage({ kind: 'select', number, selection } satisfies ToThread);
+      worker.postMessage({ kind: 'select', number, selection });
     return worker;
   }
 
@@ -444,4 +457,15 @@ export class EnginePool {
   #tellAll(message: ToThread): void {
     for (const thread of this.#threads.keys()) this.#tell(thread, message);
   }
+}
+
+function startWorker(workerData: EngineWorkerData): PoolThread {
+  return new Worker(workerUrl(import.meta.url, './engine-worker.ts'), {
+    workerData,
+    // A thread does not need the environment, which may contain secrets.
+    env: {},
+    // Options of the parent process, such as a test runner's, do not apply to the thread.
+    execArgv: [],
+    resourceLimits,
+  });
 }
