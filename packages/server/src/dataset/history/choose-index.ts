@@ -1,6 +1,6 @@
 /**
  * Chooses what is indexed next. An index over segments covers consecutive segments. New ones get an index when they are no longer merged,
- * and neighbouring indexes of about the same size are merged, four at a time, so that there are few of them for any number of segments.
+ * and neighbouring indexes are merged, so that there are few of them for any number of segments.
  */
 import { elementAt } from '@sluice/base/element-at';
 import type { ChainSnapshot, IndexRun, SealedSegment } from '../../chain/chain-snapshot.ts';
@@ -16,8 +16,11 @@ export interface IndexJob {
 /** The segments that get an index at once. Their keys are in memory, some ten megabytes for each large segment. */
 const segmentCountMax = 4_096;
 const segmentBytesMax = 1 << 30;
-/** The number of indexes of about the same size that are merged. */
-const mergedCount = 4;
+/**
+ * A lookup reads one page of each index, which is a request to a bucket. With this number, a key is written 13 times until the history has
+ * 550,000 segments.
+ */
+export const indexCountMax = 8;
 
 export async function chooseIndex(
   snapshot: ChainSnapshot,
@@ -66,26 +69,28 @@ function gapsOf({ start, indexes }: ChainSnapshot, last: number): Gap[] {
 }
 
 /**
- * Returns adjacent indexes that should be merged: several of about the same size, the newest first, or, if there are too many indexes of
- * different sizes, the two that take the least work.
+ * Returns adjacent indexes that are merged, if there are too many. Of all choices it is the one whose largest index is smallest in comparison
+ * with the others together, so that a large index is written again only when there is much to add to it.
  */
 function chooseRuns(indexes: readonly IndexRun[]): readonly IndexRun[] | undefined {
-  for (let end = indexes.length; end >= mergedCount; end--) {
-    const runs = indexes.slice(end - mergedCount, end);
-    const isSameSize = runs.every((run) => levelOf(run) === levelOf(elementAt(runs, 0)));
-    if (isSameSize && isContiguous(runs)) return runs;
+  if (indexes.length <= indexCountMax) return undefined;
+  let chosen: readonly IndexRun[] | undefined;
+  let leastShare = Number.POSITIVE_INFINITY;
+  for (let first = 0; first < indexes.length; first++) {
+    let [sum, largest] = [0, 0];
+    for (let end = first; end < indexes.length; end++) {
+      const { byteLength } = elementAt(indexes, end);
+      if (end > first && !isAdjacent(elementAt(indexes, end - 1), elementAt(indexes, end))) break;
+      sum += byteLength;
+      largest = Math.max(largest, byteLength);
+      if (end === first || largest / sum >= leastShare) continue;
+      leastShare = largest / sum;
+      chosen = indexes.slice(first, end + 1);
+    }
   }
-  const levels = indexes.map(levelOf);
-  if (indexes.length < mergedCount * (Math.max(0, ...levels) + 1)) return undefined;
-  const pairs = indexes.slice(1).map((run, i) => [elementAt(indexes, i), run] as const);
-  const sizeOf = ([a, b]: readonly [IndexRun, IndexRun]) => a.partCount + b.partCount;
-  return pairs.filter(isContiguous).sort((a, b) => sizeOf(a) - sizeOf(b))[0];
+  return chosen;
 }
 
-function levelOf({ partCount }: IndexRun): number {
-  return Math.floor(Math.log(partCount) / Math.log(mergedCount) + 1e-9);
-}
-
-function isContiguous(runs: readonly IndexRun[]): boolean {
-  return runs.every((run, i) => i === 0 || elementAt(runs, i - 1).last + 1 === run.first);
+function isAdjacent(a: IndexRun, b: IndexRun): boolean {
+  return a.last + 1 === b.first;
 }

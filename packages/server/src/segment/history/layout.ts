@@ -1,7 +1,7 @@
 /**
  * An index over segments: for each key, in which ranges of slots it can occur. It is a file that never changes.
  *
- *   header   64 bytes: magic, version, numbers of pages, parts and keys, length of the lists, checksum
+ *   header   64 bytes: magic, version, numbers of pages, parts and keys, length of the lists and of the part numbers, checksum
  *   pages    4,096 bytes each; a key's page follows from its hash, so a lookup reads one page
  *   lists    part numbers of keys that are in many parts, and entries that did not fit into their pages
  *   parts    the first and the last slot of each part, 16 bytes; usually a part is a segment
@@ -32,6 +32,8 @@ export interface IndexShape {
   readonly partCount: number;
   readonly keyCount: number;
   readonly listBytes: number;
+  /** The length of all entries without the differences of their hashes, from which the size of a merged index is estimated. */
+  readonly numberBytes: number;
 }
 
 export function listsOffset({ pageCount }: Pick<IndexShape, 'pageCount'>): number {
@@ -56,6 +58,7 @@ export function encodeHeader(shape: IndexShape): Uint8Array {
   view.setFloat64(16, shape.partCount, true);
   view.setFloat64(24, shape.keyCount, true);
   view.setFloat64(32, shape.listBytes, true);
+  view.setFloat64(40, shape.numberBytes, true);
   view.setUint32(60, crc32(bytes.subarray(0, 60)), true);
   return bytes;
 }
@@ -72,6 +75,7 @@ export function decodeHeader(bytes: Uint8Array): IndexShape {
     partCount: view.getFloat64(16, true),
     keyCount: view.getFloat64(24, true),
     listBytes: view.getFloat64(32, true),
+    numberBytes: view.getFloat64(40, true),
   };
 }
 
@@ -106,6 +110,14 @@ export class EntryBytes {
     }
     this.bytes[this.length++] = rest;
   }
+}
+
+/** Returns the expected length of the difference between two hashes, as a varint, if this many hashes are spread evenly. */
+export function differenceBytes(keyCount: number): number {
+  const mean = hashCount / Math.max(1, keyCount);
+  let bytes = 1;
+  for (let limit = 0x80; limit < hashCount; limit *= 0x80) bytes += Math.exp(-limit / mean);
+  return bytes;
 }
 
 /** Reads varints one after another. */

@@ -132,7 +132,6 @@ const pagesPerRead = 256;
 /** All keys of an index, to merge it into another. Pages are read in order, a megabyte at a time. */
 export class IndexKeys implements KeySource {
   readonly parts: readonly SlotRange[];
-  readonly entryBytes: number;
   readonly #shape: IndexShape;
   readonly #bytes: IndexBytes;
   readonly #reader = new EntryReader();
@@ -147,8 +146,14 @@ export class IndexKeys implements KeySource {
     this.#shape = shape;
     const length = shape.partCount * partBytes;
     this.parts = decodeParts(bytes.read(partsOffset(shape), length + 4));
-    // Of the size of the pages, about this share is used.
-    this.entryBytes = shape.pageCount * (pageBytes - pageHeaderBytes) * 0.8 + shape.listBytes;
+  }
+
+  get keyCount(): number {
+    return this.#shape.keyCount;
+  }
+
+  get numberBytes(): number {
+    return this.#shape.numberBytes;
   }
 
   get hash(): number {
@@ -202,9 +207,13 @@ export class SegmentKeys implements KeySource {
     this.#hashes = hashes;
   }
 
-  /** With few keys, the differences between their hashes are long. */
-  get entryBytes(): number {
-    return this.#hashes.length * 6;
+  get keyCount(): number {
+    return this.#hashes.length;
+  }
+
+  /** The number of the only part takes one byte. */
+  get numberBytes(): number {
+    return this.#hashes.length;
   }
 
   get hash(): number {

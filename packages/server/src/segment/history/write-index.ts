@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { elementAt } from '@sluice/base/element-at';
 import {
+  differenceBytes,
   EntryBytes,
   encodeHeader,
   headerBytes,
@@ -29,8 +30,9 @@ export type WriteAt = (position: number, bytes: Uint8Array) => void;
 /** The keys of a part of the history, ascending by hash. */
 export interface KeySource {
   readonly parts: readonly SlotRange[];
-  /** The estimated size of its entries. */
-  readonly entryBytes: number;
+  readonly keyCount: number;
+  /** The length of its entries without the differences of their hashes. */
+  readonly numberBytes: number;
   /** Moves to the next key. Returns false after the last one. */
   next(): boolean;
   readonly hash: number;
@@ -38,8 +40,11 @@ export interface KeySource {
   readonly numbers: readonly number[] | undefined;
 }
 
-/** Pages are filled to this share on average, because the number of entries varies from page to page. */
-const fillShare = 0.8;
+/**
+ * Pages are filled to this share on average. The number of entries varies from page to page; of those pages that are fuller, a lookup reads the
+ * rest from the lists.
+ */
+const fillShare = 0.94;
 /** A key in more than this share of many parts is stored as being in all of them. */
 const allShare = 1 / 4;
 const allPartsMin = 16;
@@ -49,15 +54,31 @@ const entryBytesMax = 16;
 /** Writes one index of all sources, which follow each other by slot. Holds a few megabytes in memory. */
 export function writeIndex(sources: readonly KeySource[], write: WriteAt): IndexShape {
   const parts = sources.flatMap((source) => source.parts);
-  const entryBytes = sources.reduce((sum, source) => sum + source.entryBytes, 0);
   const room = (pageBytes - pageHeaderBytes) * fillShare;
-  const pageCount = Math.max(1, Math.ceil(entryBytes / room));
+  const pageCount = Math.max(1, Math.ceil(estimateBytes(sources, parts.length) / room));
   const writer = new IndexWriter(pageCount, parts.length, write);
   const countMax = Math.max(allPartsMin, Math.floor(parts.length * allShare));
   const heads = new SourceHeads(sources, countMax);
   for (let numbers = heads.next(); numbers !== null; numbers = heads.next())
     writer.add(heads.hash, numbers);
   return writer.finish(parts);
+}
+
+/** Returns the length of all entries. It is a little too long if sources have keys in common. */
+function estimateBytes(sources: readonly KeySource[], partCount: number): number {
+  let [keyCount, numberBytes] = [0, 0];
+  for (const source of sources) {
+    keyCount += source.keyCount;
+    // The numbers of the parts of later sources are greater than in the source.
+    const grown = numberLength(partCount / 2) - numberLength(source.parts.length / 2);
+    numberBytes += source.numberBytes + source.keyCount * grown;
+  }
+  return keyCount * differenceBytes(keyCount) + numberBytes;
+}
+
+/** Returns the length of a tagged number as a varint. */
+function numberLength(number: number): number {
+  return Math.max(1, Math.ceil(Math.log2(number * tagCount + 1) / 7));
 }
 
 interface OpenSource {
@@ -148,6 +169,7 @@ class IndexWriter {
   #entryBytes = 0;
   #lastHash: number;
   #keyCount = 0;
+  #numberBytes = 0;
 
   constructor(pageCount: number, partCount: number, write: WriteAt) {
     this.#pageCount = pageCount;
@@ -166,7 +188,9 @@ class IndexWriter {
     entry.length = 0;
     entry.varint(hash - this.#lastHash);
     this.#lastHash = hash;
+    const { length } = entry;
     this.#encode(entry, numbers);
+    this.#numberBytes += entry.length - length;
     this.#keyCount++;
     const bytes = entry.bytes.subarray(0, entry.length);
     const fits = pageHeaderBytes + this.#entryBytes + entry.length <= pageBytes;
@@ -221,6 +245,7 @@ class IndexWriter {
       partCount: this.#partCount,
       keyCount: this.#keyCount,
       listBytes,
+      numberBytes: this.#numberBytes,
     };
     this.#write(partsOffset(shape), encodeParts(parts));
     this.#write(0, encodeHeader(shape));

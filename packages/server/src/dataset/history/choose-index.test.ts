@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { type ChainSnapshot, emptySnapshot, type IndexRun } from '../../chain/chain-snapshot.ts';
+import { chooseIndex, indexCountMax } from './choose-index.ts';
+
+const noLists = () => Promise.reject(new Error('there are no lists'));
+const limits = { mergeBytes: 1, mergeCount: 4 };
+
+function runOf(first: number, count: number): IndexRun {
+  const shape = { pageCount: 1, partCount: count, keyCount: count, listBytes: 0, numberBytes: 0 };
+  return { id: `${first}`, first, last: first + count - 1, byteLength: count * 1_000, ...shape };
+}
+
+async function chooseRuns(indexes: readonly IndexRun[]): Promise<readonly IndexRun[] | undefined> {
+  const snapshot: ChainSnapshot = { ...emptySnapshot, indexes };
+  return (await chooseIndex(snapshot, limits, noLists))?.runs;
+}
+
+test('limit: there are few indexes for any number of segments, and each key is written rarely', async () => {
+  const total = 3_000;
+  let indexes: readonly IndexRun[] = [];
+  let written = 0;
+  for (let first = 0; first < total; first++) {
+    indexes = [...indexes, runOf(first, 1)];
+    for (
+      let runs = await chooseRuns(indexes);
+      runs !== undefined;
+      runs = await chooseRuns(indexes)
+    ) {
+      const count = runs.reduce((sum, { partCount }) => sum + partCount, 0);
+      const merged = runOf(runs[0]?.first ?? -1, count);
+      expect(merged.last).toBe(runs.at(-1)?.last);
+      indexes = indexes.flatMap((run) =>
+        run === runs[0] ? [merged] : runs.includes(run) ? [] : [run],
+      );
+      written += count;
+    }
+    expect(indexes.length).toBeLessThanOrEqual(indexCountMax);
+  }
+  expect(indexes.reduce((sum, { partCount }) => sum + partCount, 0)).toBe(total);
+  expect(written / total).toBeLessThan(8);
+});
+
+test('behavior: indexes with slots between them are not merged', async () => {
+  const apart = Array.from({ length: indexCountMax + 4 }, (_, i) => runOf(i * 10, 5));
+  expect(await chooseRuns(apart)).toBeUndefined();
+  const more = [...apart, runOf(apart.length * 10 - 5, 2)];
+  expect(await chooseRuns(more)).toEqual(more.slice(-2));
+});
