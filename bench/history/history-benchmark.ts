@@ -62,8 +62,17 @@ export const historyBenchmark: Benchmark = {
 };
 
 const shares = [0.01, 0.1, 1];
-/** Segments of the size that sealing makes. They are merged. */
-const large = { transactionsPerBlock: 200, blocksPerSegment: 64, bytesPerSegment: 22_500_000 };
+/**
+ * Segments of the size that sealing makes. They are merged. A real ledger has about one signature for each transaction, and two or three
+ * accounts for each that no other transaction of the segment has.
+ */
+const large = {
+  transactionsPerBlock: 200,
+  blocksPerSegment: 160,
+  bytesPerSegment: 32_000_000,
+  signaturesPerTransaction: 1,
+  newAccountsPerTransaction: 2,
+};
 /** Segments that are not merged, so that there are many. */
 const small = { transactionsPerBlock: 2, blocksPerSegment: 1, mergeBytes: 1 };
 
@@ -79,6 +88,8 @@ interface HistoryOptions {
   readonly blocksPerSegment: number;
   readonly transactionsPerBlock: number;
   readonly mergeBytes?: number;
+  readonly signaturesPerTransaction?: number;
+  readonly newAccountsPerTransaction?: number;
   readonly label: string;
   readonly seed: number;
   readonly repeatCount: number;

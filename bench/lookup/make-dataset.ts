@@ -31,14 +31,15 @@ export interface DatasetShape {
   readonly blocksPerSegment?: number;
   /** Segments below half this size are merged; 1 keeps them as they are. */
   readonly mergeBytes?: number;
+  /** The number of signatures of each transaction; 12 if absent, which fills the index of a small segment like that of a large one. */
+  readonly signaturesPerTransaction?: number;
+  /** The number of accounts of each transaction that no other transaction names; 0 if absent. */
+  readonly newAccountsPerTransaction?: number;
 }
 
 /** The records of these blocks repeat; their slots, hashes and signatures do not. */
 const templateCount = 20;
 const firstSlot = 1;
-/** With this number the index is as full as that of a large segment, so that as many absent signatures pass it. */
-const signaturesPerTransaction = 12;
-
 /** The number of blocks in which the rare account occurs. */
 export const rareBlockCount = 10;
 /** The number of segments in one commit. */
@@ -85,7 +86,7 @@ function* writeSegments(folder: string, shape: DatasetShape): Generator<SealedSe
   for (let number = 0; number < segmentCount; number++) {
     const blocks = Array.from({ length: blocksPerSegment }, (_, i) => {
       const at = number * blocksPerSegment + i;
-      const block = derive(templates[at % templateCount] as Block, seed, at);
+      const block = derive(templates[at % templateCount] as Block, shape, at);
       return rareBefore(at + 1) > rareBefore(at) ? withRareAccount(block, seed) : block;
     });
     const buffer = new SegmentBuffer();
@@ -101,7 +102,8 @@ function* writeSegments(folder: string, shape: DatasetShape): Generator<SealedSe
   }
 }
 
-function derive(block: Block, seed: number, number: number): Block {
+function derive(block: Block, shape: DatasetShape, number: number): Block {
+  const { seed, signaturesPerTransaction = 12, newAccountsPerTransaction = 0 } = shape;
   return {
     ...block,
     header: {
@@ -117,6 +119,14 @@ function derive(block: Block, seed: number, number: number): Block {
       signatures: Array.from({ length: signaturesPerTransaction }, (_, i) =>
         signatureOf(seed, number, place * signaturesPerTransaction + i),
       ),
+      accountKeys: [
+        ...transaction.accountKeys,
+        ...Array.from({ length: newAccountsPerTransaction }, (_, i) =>
+          toAddress(
+            createHash('sha256').update(`account ${seed} ${number} ${place} ${i}`).digest(),
+          ),
+        ),
+      ],
     })),
   };
 }

@@ -41,9 +41,8 @@ export async function openOrCreateDataset(
 ): Promise<Dataset> {
   const timed = observeMerge === undefined ? {} : { observeMerge };
   const { limits, ...elsewhere } = remote ?? {};
-  // The indexes over segments of a bucket would have to be fetched and stored there.
-  const indexed = remote === undefined ? { makeIndex: makeIndexInThread } : {};
-  const dependencies = { fs, clock, ...timed, ...indexed, ...watchLock(lock), ...elsewhere };
+  const makeIndex = makeIndexInThread;
+  const dependencies = { fs, clock, ...timed, makeIndex, ...watchLock(lock), ...elsewhere };
   if (!(await datasetExists(folder, fs))) {
     await checkFolderNotShared(folder, fs);
     await createDataset(folder, { ...manifestDefaults, ...manifest, name }, dependencies);

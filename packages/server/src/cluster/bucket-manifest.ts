@@ -4,6 +4,7 @@
  *   <dataset>/manifests/000000000042.json.gz   the state of the chain at one moment; numbered, never changed
  *   <dataset>/lists/<id>                       lists of segments that manifests refer to
  *   <dataset>/segments/<id>                    the segments that manifests name
+ *   <dataset>/indexes/<id>.<number>            indexes over segments, in pieces of 64 MiB
  *   <dataset>/blocks/<hash>                    blocks that are too large for a message of the feed
  *   <dataset>/leases/<reader>                  the age of the oldest state that a reader uses
  *

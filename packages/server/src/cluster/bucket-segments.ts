@@ -1,32 +1,42 @@
-/** The segments of a dataset in an object store, read through a cache on the local disk. */
+/** The segments of a dataset in an object store, with their lists and indexes, read through a cache on the local disk. */
 import { crc32 } from 'node:zlib';
 import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
 import { discard } from '@sluice/base/memory/discard';
-import type { SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
+import type { IndexRun, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
 import { type ListContent, listFile, segmentFile } from '../chain/segment-lists.ts';
 import type { RemoteSegment } from '../dataset/dataset-reader.ts';
+import type { IndexInputs, MakeIndex } from '../dataset/history/index-thread.ts';
 import { parseList } from '../dataset/list-files.ts';
-import type { SegmentFiles } from '../dataset/segment-files.ts';
+import type { OpenIndexFile, SegmentFiles } from '../dataset/segment-files.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { CachedObject } from '../object-store/cached-object.ts';
 import { openingRanges } from '../object-store/cached-range-file.ts';
 import type { ObjectCache } from '../object-store/object-cache.ts';
 import type { ByteRange, ObjectStore } from '../object-store/object-store.ts';
+import type { IndexShape } from '../segment/history/layout.ts';
 import { readSegmentHeaders } from '../segment/read/open-segment.ts';
+import type { Fs } from '../storage/fs.ts';
+import { BucketIndexes, type BucketIndexesOptions, indexOfPiece } from './bucket-indexes.ts';
 
 export interface BucketSegmentsDependencies {
   readonly store: ObjectStore;
   readonly cache: ObjectCache;
+  readonly fs: Fs;
 }
 
 export class BucketSegments implements SegmentFiles {
   readonly #dataset: string;
   readonly #dependencies: BucketSegmentsDependencies;
+  readonly indexes: BucketIndexes;
 
-  constructor(dataset: string, dependencies: BucketSegmentsDependencies) {
-    this.#dataset = dataset;
+  constructor(options: BucketIndexesOptions, dependencies: BucketSegmentsDependencies) {
+    this.#dataset = options.dataset;
     this.#dependencies = dependencies;
+    // The segments that are indexed were just uploaded, so the cache usually has them.
+    const readSegment = (segment: SealedSegment) =>
+      this.#cached(segment).read(0, segment.byteLength);
+    this.indexes = new BucketIndexes(options, { ...dependencies, readSegment });
   }
 
   path({ id }: SealedSegment): string {
@@ -79,11 +89,20 @@ export class BucketSegments implements SegmentFiles {
     return this.#dependencies.store.put(this.listKeyOf(list), bytes);
   }
 
+  async openIndex(run: IndexRun): Promise<OpenIndexFile> {
+    return this.indexes.open(run);
+  }
+
+  makeIndex(inputs: IndexInputs, make: MakeIndex, signal: AbortSignal): Promise<IndexShape> {
+    return this.indexes.make(inputs, make, signal);
+  }
+
   /** Removes only the local copies. The collector of the bucket knows when no process needs an object any more. */
   async remove(files: readonly string[]): Promise<readonly string[]> {
     const names = new Set(files.map((file) => file.slice(file.indexOf('/') + 1)));
     const { cache } = this.#dependencies;
-    for (const name of cache.names()) if (names.has(name)) cache.remove(name);
+    for (const name of cache.names())
+      if (names.has(name) || names.has(indexOfPiece(name))) cache.remove(name);
     return [];
   }
 

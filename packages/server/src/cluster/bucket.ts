@@ -25,6 +25,9 @@ export async function openBucket(
 ): Promise<Bucket> {
   const limits = { folder: cacheFolder, bytesMax: cacheBytesMax, requestCountMax };
   const cache = await ObjectCache.open(limits, { store, clock, fs });
-  const segments = new BucketSegments(dataset, { store, cache });
+  const workFolder = `${cacheFolder}-work`;
+  // A process that was killed may have left files.
+  await fs.removeFolder(workFolder);
+  const segments = new BucketSegments({ dataset, workFolder }, { store, cache, fs });
   return { dataset, store, cache, segments, log: new ManifestLog(store, dataset) };
 }

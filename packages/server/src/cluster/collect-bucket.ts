@@ -82,12 +82,23 @@ export async function collectBucket(
   };
   const keyOf = ({ key }: ObjectInfo) => key;
   const files = unused ?? [];
-  const removedCount = await removeUntilLate(files.map((file) => `${dataset}/${file}`));
+  let removedCount = 0;
+  for (const file of files) {
+    const keys = await keysOf(store, `${dataset}/${file}`);
+    if ((await removeUntilLate(keys)) < keys.length) break;
+    removedCount++;
+  }
   return {
     files: files.slice(0, removedCount),
     manifests: await removeUntilLate(manifests.slice(0, firstNeeded).map(keyOf)),
     objects: removedCount + (await removeUntilLate(blocks.map(keyOf))),
   };
+}
+
+/** Returns the objects of a file. An index over segments is stored in pieces, whose names have its name and a number. */
+async function keysOf(store: ObjectStore, key: string): Promise<readonly string[]> {
+  if (!key.endsWith('.index')) return [key];
+  return (await store.list(`${key}.`)).map((object) => object.key);
 }
 
 /** Returns the index of the manifest that was the newest one at a time. Later manifests are needed too. */

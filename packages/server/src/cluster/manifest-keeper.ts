@@ -82,7 +82,8 @@ function isSame(written: ChainSnapshot, snapshot: ChainSnapshot): boolean {
   const isSealedSame =
     written.segments === snapshot.segments &&
     written.lists === snapshot.lists &&
-    written.front === snapshot.front;
+    written.front === snapshot.front &&
+    written.indexes === snapshot.indexes;
   return isSealedSame && written.start === snapshot.start;
 }
 

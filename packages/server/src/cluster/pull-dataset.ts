@@ -1,7 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
-import { allLists, type ReadList, segmentsFrom, totalSealed } from '../chain/segment-lists.ts';
+import {
+  allLists,
+  indexFile,
+  type ReadList,
+  segmentsFrom,
+  totalSealed,
+} from '../chain/segment-lists.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { restoreDataset } from '../dataset/stored/restore-dataset.ts';
 import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../storage/fs.ts';
@@ -32,6 +38,11 @@ export async function pullDataset(
     const bytes = await bucket.store.get(bucket.segments.listKeyOf(list));
     await fs.makeFolder(`${partial}/lists`);
     await writeFileAtomically(fs, `${partial}/lists`, list.id, [bytes]);
+  }
+  await fs.makeFolder(`${partial}/indexes`);
+  for (const run of chain.indexes) {
+    await removeIfExists(fs, `${partial}/${indexFile(run)}`);
+    await bucket.segments.indexes.download(run, { fs, path: `${partial}/${indexFile(run)}` });
   }
   for await (const segment of segmentsFrom(chain, 0, readList)) {
     if (signal.aborted) throw new CodedError('cli-interrupted');

@@ -4,6 +4,7 @@ import { mapOrdered } from '@sluice/base/map-ordered';
 import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
 import {
   allLists,
+  indexFile,
   listFile,
   type ReadList,
   segmentsFrom,
@@ -76,6 +77,7 @@ export async function pushDataset(
     const bytes = await readWholeFile(fs, `${folder}/${listFile(list)}`);
     await bucket.segments.writeList(list, bytes);
   }
+  await pushIndexes(folder, snapshot, bucket, fs);
   const last = await pushHot(stored, bucket, dependencies);
   const chain = last === undefined ? snapshot : withSegment(snapshot, last);
   const writer = owner?.writer ?? dependencies.newWriter();
@@ -85,6 +87,22 @@ export async function pushDataset(
   await bucket.log.create({ number, writer, dataset, chain: sealedPart(chain), feed: null });
   const { segmentCount } = totalSealed(chain);
   return { segments: segmentCount, manifest: number, leftBlocks: chain.hot.length };
+}
+
+async function pushIndexes(
+  folder: string,
+  { indexes }: ChainSnapshot,
+  { store, dataset, segments }: Bucket,
+  fs: Fs,
+): Promise<void> {
+  const objects = await store.list(`${dataset}/indexes/`);
+  const sizes = new Map(objects.map(({ key, byteLength }) => [key, byteLength]));
+  for (const run of indexes)
+    await segments.indexes.upload(
+      run,
+      { fs, path: `${folder}/${indexFile(run)}` },
+      (key, byteLength) => sizes.get(key) === byteLength,
+    );
 }
 
 /** Uploads the finalized blocks of the journal as one segment. */

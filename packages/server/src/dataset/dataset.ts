@@ -5,6 +5,7 @@
  *   DIR/<dataset>/journal/        hot blocks and every change of the chain       (ChainWriter)
  *   DIR/<dataset>/segments/       sealed blocks                                  (SegmentStore)
  *   DIR/<dataset>/lists/          descriptions of older segments                 (SegmentStore)
+ *   DIR/<dataset>/indexes/        where keys occur in many segments              (SegmentStore)
  *
  * This class only connects the parts: DatasetWriter commits, SegmentSealer turns hot blocks into segments, BlockReader
  * caches what readers need, SnapshotLeases protects it from removal, and ChangeWaiters wakes the readers.
@@ -63,7 +64,7 @@ export interface DatasetDependencies {
   readonly merge?: (segments: SegmentSequence) => Promise<BuiltSegment>;
   /** Receives how long each merge took, the wait for an earlier one included. */
   readonly observeMerge?: (seconds: number) => void;
-  /** Makes indexes over segments; without this function there are none. It writes to the folder of the dataset. */
+  /** Makes indexes over segments; without this function there are none. */
   readonly makeIndex?: MakeIndex;
   /** Where sealed segments are; by default in the folder `segments`. */
   readonly segments?: SegmentFiles;
@@ -407,11 +408,11 @@ async function openParts(
   const { checkGrowth } = dependencies;
   const writer = new DatasetWriter({ folder, limits }, { fs, clock, alarms, chain, checkGrowth });
   const sealer = new SegmentSealer(limits, { chain, writer, segments, merge });
-  const indexes = new IndexReader(folder, fs);
+  const indexes = new IndexReader((run) => segments.openIndex(run));
   const parts = { manifest, chain, writer, sealer, segments, blocks, leases };
   const remove = () => removeUnused(parts);
   const upkeep = new Upkeep(
-    { folder, limits },
+    { limits },
     {
       sealer,
       segments,

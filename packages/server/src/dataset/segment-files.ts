@@ -1,11 +1,21 @@
-import type { SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
+import type { IndexRun, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
 import type { ListContent } from '../chain/segment-lists.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
+import type { IndexShape } from '../segment/history/layout.ts';
 import type { RemoteSegment } from './dataset-reader.ts';
+import type { IndexInputs, MakeIndex } from './history/index-thread.ts';
+
+/** An index over segments that is being read. */
+export interface OpenIndexFile {
+  read(position: number, length: number): Promise<Uint8Array>;
+  /** Removes the local copy of an index in an object store, because its bytes are wrong. */
+  discard?(): void;
+  close(): Promise<void>;
+}
 
 /**
- * Where a dataset keeps its sealed segments and the lists of them: a folder, or an object store behind a cache. The files are immutable.
+ * Where a dataset keeps its sealed segments, the lists of them and the indexes over them: a folder, or an object store behind a cache. The files are immutable.
  * A file is announced in the chain before it is written, and the chain refers to it after that.
  */
 export interface SegmentFiles {
@@ -21,6 +31,10 @@ export interface SegmentFiles {
   readList(list: SegmentList): Promise<ListContent>;
   /** Stores the encoded content of a list durably. */
   writeList(list: SegmentList, bytes: Uint8Array): Promise<void>;
+  /** Opens an index over segments. Failures may also occur when it is read. */
+  openIndex(run: IndexRun): Promise<OpenIndexFile>;
+  /** Stores an index durably that `make` makes of local files. */
+  makeIndex(inputs: IndexInputs, make: MakeIndex, signal: AbortSignal): Promise<IndexShape>;
   /**
    * Removes files that no state on this machine needs, given relative to the dataset's folder. Returns those that no longer exist for any
    * process.

@@ -1,19 +1,22 @@
 /** The sealed segments of a dataset and their lists: immutable files that are named after their content. */
 import { assert } from '@sluice/base/assert';
 import { discard } from '@sluice/base/memory/discard';
-import type { SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
-import { type ListContent, listFile, segmentFile } from '../chain/segment-lists.ts';
+import type { IndexRun, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
+import { indexFile, type ListContent, listFile, segmentFile } from '../chain/segment-lists.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
+import type { IndexShape } from '../segment/history/layout.ts';
 import { readSegmentHeaders } from '../segment/read/open-segment.ts';
 import {
   type Fs,
+  type FsFile,
   readWholeFile,
   removeIfExists,
   temporarySuffix,
   writeFileAtomically,
 } from '../storage/fs.ts';
 import { segmentSuffix } from './dataset-files.ts';
+import type { IndexFiles, IndexInputs, MakeIndex } from './history/index-thread.ts';
 import { parseList } from './list-files.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
 import type { SegmentFiles } from './segment-files.ts';
@@ -67,6 +70,27 @@ export class SegmentStore implements SegmentFiles {
 
   writeList(list: SegmentList, bytes: Uint8Array): Promise<void> {
     return this.#write(listFile(list), [bytes]);
+  }
+
+  openIndex(run: IndexRun): Promise<FsFile> {
+    return this.#fs.openFile(`${this.#folder}/${indexFile(run)}`, 'read');
+  }
+
+  makeIndex(
+    { id, segments, runs }: IndexInputs,
+    make: MakeIndex,
+    signal: AbortSignal,
+  ): Promise<IndexShape> {
+    const files: IndexFiles = {
+      segments: segments.map(({ segment, first, last }) => ({
+        path: this.path(segment),
+        first,
+        last,
+      })),
+      runs: runs.map((run) => `${this.#folder}/${indexFile(run)}`),
+      target: `${this.#folder}/${indexFile({ id })}`,
+    };
+    return make(files, signal);
   }
 
   async remove(files: readonly string[]): Promise<readonly string[]> {

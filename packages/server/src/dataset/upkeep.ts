@@ -1,6 +1,7 @@
+import { crc32 } from 'node:zlib';
 import { isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
-import { indexFile, type ReadList } from '../chain/segment-lists.ts';
+import type { ReadList } from '../chain/segment-lists.ts';
 import { indexByteLength } from '../segment/history/layout.ts';
 import type { AlarmBoard } from './alarm-board.ts';
 import type { DatasetLimits } from './dataset-limits.ts';
@@ -11,7 +12,6 @@ import type { SegmentFiles } from './segment-files.ts';
 import type { SegmentSealer } from './segment-sealer.ts';
 
 export interface UpkeepOptions {
-  readonly folder: string;
   readonly limits: DatasetLimits;
 }
 
@@ -115,20 +115,16 @@ export class Upkeep {
 
   async #make(job: IndexJob, { version }: ChainSnapshot, makeIndex: MakeIndex): Promise<void> {
     const { sealer, segments: files } = this.#dependencies;
-    const { folder } = this.#options;
-    const segments = job.segments.map((segment) => {
-      const { first, last, parentSlot } = segment;
-      const firstSlot = first.number === 0 ? 0 : parentSlot + 1;
-      return { path: files.path(segment), first: firstSlot, last: last.number };
-    });
-    const runs = job.runs.map((run) => `${folder}/${indexFile(run)}`);
-    const first = job.runs[0]?.first ?? segments[0]?.first ?? 0;
-    const last = job.runs.at(-1)?.last ?? segments.at(-1)?.last ?? 0;
-    // A state has at most one index of each name.
-    const id = `${first}-${last}-${version}.index`;
+    const { segments, runs } = job;
+    const first = runs[0]?.first ?? segments[0]?.first ?? 0;
+    const last = runs.at(-1)?.last ?? segments.at(-1)?.last ?? 0;
+    // A state has at most one index of each name. Another writer of a bucket may have reached this version with other inputs.
+    const ids = [...runs, ...segments.map(({ segment }) => segment)].map((input) => input.id);
+    const checksum = crc32(ids.join()).toString(16).padStart(8, '0');
+    const id = `${first}-${last}-${version}-${checksum}.index`;
     await sealer.addIndex(id, async () => {
-      const target = `${folder}/${indexFile({ id })}`;
-      const shape = await makeIndex({ segments, runs, target }, this.#stop.signal);
+      const { signal } = this.#stop;
+      const shape = await files.makeIndex({ id, segments, runs }, makeIndex, signal);
       return { id, first, last, ...shape, byteLength: indexByteLength(shape) };
     });
   }

@@ -127,18 +127,18 @@ test('behavior: a ledger from slot 0 has no anchor', async () => {
 
 test.each<[Setting, number[][]]>([
   [{ fullAt: 2 }, [[5, 6], [8, 9], [10]]],
-  [{ byteLength: 32 * 1024 * 1024 }, [[5], [6], [8], [9], [10]]],
-  [{ byteLength: 32 * 1024 * 1024 - 1 }, [[5, 6, 8, 9, 10]]],
+  [{ byteLength: 128 * 1024 * 1024 }, [[5], [6], [8], [9], [10]]],
+  [{ byteLength: 128 * 1024 * 1024 - 1 }, [[5, 6, 8, 9, 10]]],
 ])('limit: a full segment is stored before more is added: %j', async (setting, expected) => {
   const { dependencies, segments } = start(setting);
   await importBlocks(read(all()), dependencies, signal);
   expect(segments).toEqual(expected);
 });
 
-test('limit: a segment has at most 1,024 blocks', async () => {
+test('limit: a segment has at most 4,096 blocks', async () => {
   const many = makeHeaders(
     'm',
-    Array.from({ length: 1_025 }, (_, i) => i),
+    Array.from({ length: 4_097 }, (_, i) => i),
   );
   const { dependencies, segments } = start();
   const prepare: ImportDependencies['prepare'] = async (slot) => ({
@@ -151,7 +151,7 @@ test('limit: a segment has at most 1,024 blocks', async () => {
     { ...dependencies, prepare },
     signal,
   );
-  expect(segments.map(({ length }) => length)).toEqual([1_024, 1]);
+  expect(segments.map(({ length }) => length)).toEqual([4_096, 1]);
 });
 
 test('error: a segment that cannot be stored ends the import, and no later block is stored', async () => {

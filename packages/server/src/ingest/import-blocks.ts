@@ -17,6 +17,7 @@ import { datasetLimits } from '../dataset/dataset-limits.ts';
 import type { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
+import { SEGMENT_LIMITS } from '../segment/layout/limits.ts';
 import { type BlockLine, lineExpected } from '../source/files/read-block-lines.ts';
 import type { PrepareBlock } from './follow/block-loader.ts';
 import { linkHeader } from './follow/chain-feeder.ts';
@@ -51,6 +52,9 @@ interface ReadBlock {
 
 type LinePosition = Pick<BlockLine, 'path' | 'line'>;
 
+/** Imported segments are so large that they are not merged afterwards. The merger holds one of them in memory. */
+const segmentBytes = datasetLimits.mergeBytes / 2;
+const segmentBlockCount = SEGMENT_LIMITS.blockCountMax / 2;
 /** The number of blocks that are prepared at the same time. */
 const inProgressMax = 16;
 
@@ -129,6 +133,10 @@ class ImportBatch {
     this.#dependencies = dependencies;
   }
 
+  get #blockCountMax(): number {
+    return this.#hot === undefined ? segmentBlockCount : datasetLimits.sealBlockCount;
+  }
+
   get progress(): ImportProgress {
     return { importedCount: this.#importedCount, knownCount: this.#knownCount };
   }
@@ -147,7 +155,7 @@ class ImportBatch {
     const isFull = await this.#append(header, prepared);
     this.#dependencies.onDraftRead?.(prepared.bytes);
     this.#importedCount++;
-    if (isFull || this.#headers.length >= datasetLimits.sealBlockCount) await this.flush();
+    if (isFull || this.#headers.length >= this.#blockCountMax) await this.flush();
   }
 
   /** Returns whether the block is stored. Throws if it is not above the head and not stored: it is not of this chain. */
@@ -180,7 +188,7 @@ class ImportBatch {
     }
     try {
       const { byteLength, isFull } = await merger.appendDraft(prepared.bytes, header);
-      return isFull || byteLength >= datasetLimits.sealBytes;
+      return isFull || byteLength >= segmentBytes;
     } catch (error) {
       // The worker thread died, and the collected blocks are lost.
       this.#headers = [];

@@ -139,7 +139,7 @@ describe.each([
   });
   afterAll(() => dataset.close());
 
-  test('default: everything but the newest segments is indexed by few files, and no other file is left', () => {
+  test('default: everything but the newest few segments is indexed by few files, and no other file is left', () => {
     const { snapshot } = { snapshot: dataset.snapshot() };
     expect(dataset.status().alarms).toEqual([]);
     const { indexes, lists, unused } = snapshot;
@@ -147,9 +147,13 @@ describe.each([
     expect(blockCount).toBe(blocks.length);
     if (limits.mergeBytes === 1) {
       expect([segmentCount, lists.length > 0]).toEqual([170, true]);
-      expect(indexes.at(-1)?.last).toBe(snapshot.head?.number);
+      const { number: head } = snapshot.head ?? { number: -1 };
+      const unindexed = blocks.filter(
+        ({ header }) => header.number > (indexes.at(-1)?.last ?? head),
+      );
+      expect(unindexed.length).toBeLessThan(8);
     } else expect(segmentCount).toBeLessThan(90);
-    expect(indexes.length).toBeLessThanOrEqual(16);
+    expect(indexes.length).toBeLessThanOrEqual(6);
     expect(indexes[0]?.first).toBe(snapshot.start);
     expect(unused).toEqual([]);
     const folder = join(data, name.replaceAll(' ', '-'));

@@ -14,6 +14,7 @@ import { openPlanned } from '../open-dataset.ts';
 import type { PlannedDataset } from '../plan-datasets.ts';
 import type { OpenedDataset } from '../running-dataset.ts';
 import {
+  bucketIndexBytesMax,
   collectRegularly,
   countersOf,
   openBucketOf,
@@ -49,7 +50,7 @@ async function openOwned(
     segments: bucket.segments,
     counters: () => countersOf(bucket),
     onDamage: (segment: SealedSegment) => damage.report(segment),
-    limits: { sealBlockCount: config.segmentBlockCount },
+    limits: { sealBlockCount: config.segmentBlockCount, indexBytesMax: bucketIndexBytesMax },
   };
   const dataset = await openPlanned(planned, { ...dependencies, remote });
   const keeper = new ManifestKeeper({ writer, number }, { dataset, log: bucket.log, clock });

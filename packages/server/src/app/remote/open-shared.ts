@@ -21,6 +21,7 @@ import { openPlanned } from '../open-dataset.ts';
 import type { PlannedDataset } from '../plan-datasets.ts';
 import type { OpenedDataset } from '../running-dataset.ts';
 import {
+  bucketIndexBytesMax,
   collectRegularly,
   countersOf,
   openBucketOf,
@@ -69,6 +70,7 @@ export async function openShared(
     limits: {
       groupBytesMax: Math.floor(feed.messageBytesMax * groupShare),
       sealBlockCount: storeConfig.segmentBlockCount,
+      indexBytesMax: bucketIndexBytesMax,
     },
   };
   const dataset = await openPlanned(planned, { ...dependencies, remote });

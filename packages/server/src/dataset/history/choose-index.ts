@@ -1,33 +1,38 @@
 /**
- * Chooses what is indexed next. An index over segments covers consecutive segments. New ones get an index when they are no longer merged,
- * and neighbouring indexes are merged, so that there are few of them for any number of segments.
+ * Chooses what is indexed next. An index over segments covers consecutive segments. Several new ones get an index together, and neighbouring
+ * indexes are merged, so that there are few of them for any number of segments. An index stays valid when its segments are merged, because
+ * it says which slots a key can be in.
  */
 import { elementAt } from '@sluice/base/element-at';
 import type { ChainSnapshot, IndexRun, SealedSegment } from '../../chain/chain-snapshot.ts';
 import { type ReadList, takeSegments } from '../../chain/segment-lists.ts';
-import { isMerged, type MergeLimits } from '../merge/choose-merge.ts';
+import type { IndexInputs } from './index-thread.ts';
 
 /** The segments and indexes of which one index is made. One of the lists is empty. */
-export interface IndexJob {
-  readonly segments: readonly SealedSegment[];
-  readonly runs: readonly IndexRun[];
+export type IndexJob = Omit<IndexInputs, 'id'>;
+
+export interface IndexLimits {
+  /** Indexes above half this size are not merged. */
+  readonly indexBytesMax: number;
 }
 
+/** At the ends of the history, this many segments without an index are indexed together. */
+const segmentCountMin = 4;
 /** The segments that get an index at once. Their keys are in memory, some ten megabytes for each large segment. */
 const segmentCountMax = 4_096;
 const segmentBytesMax = 1 << 30;
 /**
- * A lookup reads one page of each index, which is a request to a bucket. With this number, a key is written 13 times until the history has
+ * A lookup reads one page of each index, which is a request to a bucket. With this number, a key is written 18 times until the history has
  * 550,000 segments.
  */
-export const indexCountMax = 8;
+export const indexCountMax = 6;
 
 export async function chooseIndex(
   snapshot: ChainSnapshot,
-  limits: MergeLimits,
+  limits: IndexLimits,
   readList: ReadList,
 ): Promise<IndexJob | undefined> {
-  for (const gap of gapsOf(snapshot, lastSettledSlot(snapshot, limits))) {
+  for (const gap of gapsOf(snapshot)) {
     const segments = await takeSegments(
       snapshot,
       gap.first,
@@ -35,36 +40,45 @@ export async function chooseIndex(
       readList,
     );
     let bytes = 0;
-    const chosen = segments.filter(({ byteLength, last }) => {
+    const chosen = segments.filter(({ byteLength, first }) => {
       bytes += byteLength;
-      return last.number <= gap.last && (bytes <= segmentBytesMax || bytes === byteLength);
+      return first.number <= gap.last && (bytes <= segmentBytesMax || bytes === byteLength);
     });
-    if (chosen.length > 0) return { segments: chosen, runs: [] };
+    if (chosen.length >= (gap.isAtEnd ? segmentCountMin : 1))
+      return { segments: chosen.map((segment) => partOf(segment, gap)), runs: [] };
   }
-  const runs = chooseRuns(snapshot.indexes);
+  const runs = chooseRuns(snapshot.indexes, limits);
   return runs === undefined ? undefined : { segments: [], runs };
 }
 
-/** Returns the last slot below the newest segments that will still be merged. */
-function lastSettledSlot({ lists, segments }: ChainSnapshot, limits: MergeLimits): number {
-  const settled = segments.findLast((segment) => isMerged(segment, limits));
-  return settled?.last.number ?? lists.at(-1)?.last.number ?? -1;
+/** Returns the slots of a segment that have no index yet. A merge may have joined it with some that have one. */
+function partOf(segment: SealedSegment, gap: Gap): IndexInputs['segments'][number] {
+  const { first, last, parentSlot } = segment;
+  const firstSlot = first.number === 0 ? 0 : parentSlot + 1;
+  return {
+    segment,
+    first: Math.max(firstSlot, gap.first),
+    last: Math.min(last.number, gap.last),
+  };
 }
 
 interface Gap {
   readonly first: number;
   readonly last: number;
+  /** Whether more segments may be added next to it. */
+  readonly isAtEnd: boolean;
 }
 
 /** Returns the ranges of slots without an index, the newest first. */
-function gapsOf({ start, indexes }: ChainSnapshot, last: number): Gap[] {
+function gapsOf({ start, indexes, lists, segments }: ChainSnapshot): Gap[] {
   const gaps: Gap[] = [];
   let first: number = start ?? 0;
-  for (const run of indexes) {
-    if (run.first > first) gaps.push({ first, last: run.first - 1 });
+  indexes.forEach((run, i) => {
+    if (run.first > first) gaps.push({ first, last: run.first - 1, isAtEnd: i === 0 });
     first = run.last + 1;
-  }
-  if (first <= last) gaps.push({ first, last });
+  });
+  const last = (segments.at(-1) ?? lists.at(-1))?.last.number ?? -1;
+  if (first <= last) gaps.push({ first, last, isAtEnd: true });
   return gaps.reverse();
 }
 
@@ -72,7 +86,11 @@ function gapsOf({ start, indexes }: ChainSnapshot, last: number): Gap[] {
  * Returns adjacent indexes that are merged, if there are too many. Of all choices it is the one whose largest index is smallest in comparison
  * with the others together, so that a large index is written again only when there is much to add to it.
  */
-function chooseRuns(indexes: readonly IndexRun[]): readonly IndexRun[] | undefined {
+function chooseRuns(
+  all: readonly IndexRun[],
+  { indexBytesMax }: IndexLimits,
+): readonly IndexRun[] | undefined {
+  const indexes = all.filter(({ byteLength }) => byteLength * 2 <= indexBytesMax);
   if (indexes.length <= indexCountMax) return undefined;
   let chosen: readonly IndexRun[] | undefined;
   let leastShare = Number.POSITIVE_INFINITY;

@@ -1,14 +1,14 @@
+import { isCodedError } from '@sluice/base/errors';
 import { LRUCache } from 'lru-cache';
 import type { IndexRun } from '../../chain/chain-snapshot.ts';
-import { indexFile } from '../../chain/segment-lists.ts';
 import { findParts, readParts } from '../../segment/history/read-index.ts';
-import type { Fs, FsFile } from '../../storage/fs.ts';
+import type { OpenIndexFile } from '../segment-files.ts';
 
 /** The indexes that stay open. A dataset has fewer than this. */
 const openCountMax = 64;
 
 interface OpenIndex {
-  readonly file: Promise<FsFile>;
+  readonly file: Promise<OpenIndexFile>;
   /** The first and the last slot of each part, one after another. Read when first needed, 16 bytes for each part. */
   parts: Promise<Float64Array> | undefined;
 }
@@ -18,19 +18,30 @@ export type SlotRanges = readonly (readonly [first: number, last: number])[] | u
 
 /** Looks keys up in the indexes over segments of one dataset. */
 export class IndexReader {
-  readonly #folder: string;
-  readonly #fs: Fs;
+  readonly #openFile: (run: IndexRun) => Promise<OpenIndexFile>;
   readonly #open = new LRUCache<string, OpenIndex>({
     max: openCountMax,
     dispose: ({ file }) => void file.then((opened) => opened.close()).catch(() => undefined),
   });
 
-  constructor(folder: string, fs: Fs) {
-    this.#folder = folder;
-    this.#fs = fs;
+  constructor(openFile: (run: IndexRun) => Promise<OpenIndexFile>) {
+    this.#openFile = openFile;
   }
 
+  /** Wrong bytes of a local copy are fetched again once. */
   async find(run: IndexRun, hash: number): Promise<SlotRanges> {
+    try {
+      return await this.#find(run, hash);
+    } catch (error) {
+      const file = await this.#open.get(run.id)?.file.catch(() => undefined);
+      if (!isCodedError(error, 'segment-damaged') || file?.discard === undefined) throw error;
+      file.discard();
+      this.#open.delete(run.id);
+      return this.#find(run, hash);
+    }
+  }
+
+  async #find(run: IndexRun, hash: number): Promise<SlotRanges> {
     const index = this.#openIndex(run);
     const file = await index.file;
     const read = (position: number, length: number) => file.read(position, length);
@@ -52,7 +63,7 @@ export class IndexReader {
   #openIndex(run: IndexRun): OpenIndex {
     const known = this.#open.get(run.id);
     if (known !== undefined) return known;
-    const file = this.#fs.openFile(`${this.#folder}/${indexFile(run)}`, 'read');
+    const file = this.#openFile(run);
     file.catch(() => this.#open.delete(run.id));
     const index: OpenIndex = { file, parts: undefined };
     this.#open.set(run.id, index);

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { CodedError, type ErrorCode, type ErrorDetail } from '@sluice/base/errors';
 import { workerUrl } from '@sluice/base/worker-url';
+import type { IndexRun, SealedSegment } from '../../chain/chain-snapshot.ts';
 import type { IndexShape } from '../../segment/history/layout.ts';
 
 /** The files of which an index is made, and its path. */
@@ -12,6 +13,17 @@ export interface IndexFiles {
   }[];
   readonly runs: readonly string[];
   readonly target: string;
+}
+
+/** What an index is made of, and its name. */
+export interface IndexInputs {
+  readonly id: string;
+  readonly segments: readonly {
+    readonly segment: SealedSegment;
+    readonly first: number;
+    readonly last: number;
+  }[];
+  readonly runs: readonly IndexRun[];
 }
 
 export type IndexReply =

@@ -1,0 +1,171 @@
+/** The indexes over segments of a dataset in an object store. An index is stored in pieces, because a store limits the size of an object. */
+import { CodedError } from '@sluice/base/errors';
+import type { IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
+import { indexFile } from '../chain/segment-lists.ts';
+import type { IndexInputs, MakeIndex } from '../dataset/history/index-thread.ts';
+import type { OpenIndexFile } from '../dataset/segment-files.ts';
+import type { CachedObject } from '../object-store/cached-object.ts';
+import type { ObjectCache } from '../object-store/object-cache.ts';
+import type { ObjectStore } from '../object-store/object-store.ts';
+import { type IndexShape, indexByteLength } from '../segment/history/layout.ts';
+import type { Fs } from '../storage/fs.ts';
+
+export interface BucketIndexesOptions {
+  readonly dataset: string;
+  /** For the files of which an index is made. They are removed afterwards. */
+  readonly workFolder: string;
+}
+
+export interface BucketIndexesDependencies {
+  readonly store: ObjectStore;
+  readonly cache: ObjectCache;
+  readonly fs: Fs;
+  readonly readSegment: (segment: SealedSegment) => Promise<Uint8Array>;
+}
+
+/** A file on this machine. */
+export interface LocalFile {
+  readonly fs: Fs;
+  readonly path: string;
+}
+
+/** Bytes with their positions in a file. */
+type Parts = Iterable<readonly [number, Uint8Array]> | AsyncIterable<readonly [number, Uint8Array]>;
+
+/** An upload holds one piece in memory. */
+const pieceBytes = 64 << 20;
+
+interface Piece {
+  readonly name: string;
+  readonly start: number;
+  readonly byteLength: number;
+}
+
+/** Returns the pieces of an index, whose names follow from its name. */
+function piecesOf({ id, byteLength }: Pick<IndexRun, 'id' | 'byteLength'>): Piece[] {
+  return Array.from({ length: Math.ceil(byteLength / pieceBytes) }, (_, number) => {
+    const start = number * pieceBytes;
+    const end = Math.min(byteLength, start + pieceBytes);
+    return { name: `${id}.${number}`, start, byteLength: end - start };
+  });
+}
+
+/** Returns the name of the index that a piece belongs to. */
+export function indexOfPiece(name: string): string {
+  return name.slice(0, name.lastIndexOf('.'));
+}
+
+export class BucketIndexes {
+  readonly #options: BucketIndexesOptions;
+  readonly #dependencies: BucketIndexesDependencies;
+
+  constructor(options: BucketIndexesOptions, dependencies: BucketIndexesDependencies) {
+    this.#options = options;
+    this.#dependencies = dependencies;
+  }
+
+  open(run: IndexRun): OpenIndexFile {
+    const pieces = piecesOf(run);
+    return {
+      read: async (position, length) => {
+        const parts: Uint8Array[] = [];
+        for (const piece of pieces) {
+          const start = Math.max(0, position - piece.start);
+          const end = Math.min(piece.byteLength, position + length - piece.start);
+          if (start < end) parts.push(await this.#cached(piece).read(start, end - start));
+        }
+        return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+      },
+      discard: () => {
+        for (const piece of pieces) this.#cached(piece).evict();
+      },
+      close: async () => undefined,
+    };
+  }
+
+  /** Fetches the inputs, makes the index of them on the local disk and uploads it. */
+  async make(
+    { id, segments, runs }: IndexInputs,
+    make: MakeIndex,
+    signal: AbortSignal,
+  ): Promise<IndexShape> {
+    const { fs, readSegment } = this.#dependencies;
+    const { workFolder: folder } = this.#options;
+    await fs.removeFolder(folder);
+    await fs.makeFolder(folder);
+    try {
+      const segmentFiles = [];
+      for (const [i, { segment, first, last }] of segments.entries()) {
+        const path = `${folder}/segment-${i}`;
+        await writeFile({ fs, path }, [[0, await readSegment(segment)]]);
+        segmentFiles.push({ path, first, last });
+      }
+      const runFiles: string[] = [];
+      for (const [i, run] of runs.entries()) {
+        const path = `${folder}/index-${i}`;
+        await this.download(run, { fs, path });
+        runFiles.push(path);
+      }
+      const target = `${folder}/${id}`;
+      const shape = await make({ segments: segmentFiles, runs: runFiles, target }, signal);
+      await this.upload({ id, byteLength: indexByteLength(shape) }, { fs, path: target });
+      return shape;
+    } finally {
+      await fs.removeFolder(folder);
+    }
+  }
+
+  /** Copies a local file of an index to the store. Pieces for which `isStored` returns true are left out. */
+  async upload(
+    run: Pick<IndexRun, 'id' | 'byteLength'>,
+    { fs, path }: LocalFile,
+    isStored: (key: string, byteLength: number) => boolean = () => false,
+  ): Promise<void> {
+    const { store } = this.#dependencies;
+    const file = await fs.openFile(path, 'read');
+    try {
+      for (const piece of piecesOf(run)) {
+        const key = this.#keyOf(piece);
+        if (isStored(key, piece.byteLength)) continue;
+        const bytes = await file.read(piece.start, piece.byteLength);
+        await store.put(key, bytes);
+        const stored = await store.head(key);
+        if (stored?.byteLength !== piece.byteLength)
+          throw new CodedError('store-upload-differs', { segment: piece.name });
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Copies an index from the store to a new local file. */
+  async download(run: IndexRun, target: LocalFile): Promise<void> {
+    const { store } = this.#dependencies;
+    const pieces = piecesOf(run);
+    const read = async function* (keyOf: (piece: Piece) => string) {
+      for (const piece of pieces) yield [piece.start, await store.get(keyOf(piece))] as const;
+    };
+    await writeFile(
+      target,
+      read((piece) => this.#keyOf(piece)),
+    );
+  }
+
+  #keyOf({ name }: Piece): string {
+    return `${this.#options.dataset}/${indexFile({ id: name })}`;
+  }
+
+  #cached(piece: Piece): CachedObject {
+    return this.#dependencies.cache.use(piece.name, this.#keyOf(piece), piece.byteLength);
+  }
+}
+
+async function writeFile({ fs, path }: LocalFile, parts: Parts): Promise<void> {
+  const file = await fs.openFile(path, 'create');
+  try {
+    for await (const [position, bytes] of parts) await file.write(position, [bytes]);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
