@@ -6,7 +6,7 @@ import { systemClock } from '@sluice/base/clock';
 import { Dataset } from '@sluice/server/dist/dataset/dataset.js';
 import type { Fs } from '@sluice/server/dist/storage/fs.js';
 import { nodeFs } from '@sluice/server/dist/storage/node-fs.js';
-import { type Benchmark, quantilesOf, UsageFailure } from '../benchmark.ts';
+import { type Benchmark, quantilesOf } from '../benchmark.ts';
 import { dropFileCache } from '../first-scan/file-cache.ts';
 import { makeDataset, rareAccount, rareBlockCount, signatureOf } from '../lookup/make-dataset.ts';
 import { readArgs, readCount } from '../read-args.ts';
@@ -21,7 +21,7 @@ export const historyBenchmark: Benchmark = {
   summary:
     'how costs grow with the history, over HTTP: 1 %, 10 % and 100 % of it, and 550,000 segments',
   options: [
-    '--gigabytes N    size of the largest dataset of large segments (default 20)',
+    '--blocks N       number of blocks of the largest dataset of large segments (default 10000000)',
     '--segments N     number of small segments of the other dataset (default 550000)',
     '--repeat N       lookups of each kind (default 20)',
     '--seed N         seed of the blocks (default 1)',
@@ -29,22 +29,20 @@ export const historyBenchmark: Benchmark = {
   ],
   async run(print, args) {
     const found = readArgs(args, {
-      gigabytes: text,
+      blocks: text,
       segments: text,
       repeat: text,
       seed: text,
       json: text,
     });
-    const gigabytes = Number(found.gigabytes ?? 20);
-    if (!(gigabytes > 0)) throw new UsageFailure('--gigabytes takes a number above 0');
+    const blocks = readCount('blocks', found.blocks, { fallback: 10_000_000, min: 1 });
     const segments = readCount('segments', found.segments, { fallback: 550_000, min: 100 });
     const repeatCount = readCount('repeat', found.repeat, { fallback: 20, min: 1 });
     const seed = readCount('seed', found.seed, { fallback: 1, min: 0 });
     const measures: Measure[] = [];
     for (const share of shares) {
-      const bytes = gigabytes * share * 1e9;
-      const segmentCount = Math.max(1, Math.round(bytes / large.bytesPerSegment));
-      const label = `${Number((gigabytes * share).toPrecision(3))} GB`;
+      const segmentCount = Math.max(1, Math.ceil((blocks * share) / large.blocksPerSegment));
+      const label = `${segmentCount * large.blocksPerSegment} blocks`;
       measures.push(
         ...(await measure({ ...large, segmentCount, label, seed, repeatCount }, print)),
       );
@@ -63,18 +61,17 @@ export const historyBenchmark: Benchmark = {
 
 const shares = [0.01, 0.1, 1];
 /**
- * Segments of the size that sealing makes. They are merged. A real ledger has about one signature for each transaction, and two or three
- * accounts for each that no other transaction of the segment has.
+ * Segments with half the number of blocks that a segment can have, so that they are not merged. A real ledger has about one signature for each
+ * transaction, and two or three accounts for each that no other transaction of the segment has.
  */
 const large = {
-  transactionsPerBlock: 200,
-  blocksPerSegment: 160,
-  bytesPerSegment: 32_000_000,
+  transactionsPerBlock: 1,
+  blocksPerSegment: 4_096,
   signaturesPerTransaction: 1,
   newAccountsPerTransaction: 2,
 };
 /** Segments that are not merged, so that there are many. */
-const small = { transactionsPerBlock: 2, blocksPerSegment: 1, mergeBytes: 1 };
+const small = { transactionsPerBlock: 1, blocksPerSegment: 1, mergeBytes: 1 };
 
 interface Measure {
   readonly name: string;
@@ -104,7 +101,7 @@ async function measure(
   const folder = await prepareStoredData({
     name: `history-${segmentCount}-${blocksPerSegment}-${options.transactionsPerBlock}`,
     seed,
-    make: (draft) => makeDataset(draft, options),
+    make: (draft) => makeDataset(draft, options, printTenths(label, print)),
   });
   const madeSeconds = (performance.now() - startMs) / 1000;
   const own = join(folder, datasetName);
@@ -140,6 +137,16 @@ async function measure(
     print(`  ${name.padEnd(24)} ${value.toFixed(unit === 'ms' ? 1 : 0)} ${unit}${ratio}`);
   }
   return values.map(([name, value, unit]) => ({ name, size: label, value, unit }));
+}
+
+/** Returns a function that prints the progress of making a dataset at each tenth. */
+function printTenths(label: string, print: (line: string) => void): (share: number) => void {
+  let printed = 0;
+  return (share) => {
+    const tenths = Math.floor(share * 10);
+    if (tenths > printed) print(`${label}: ${tenths * 10} % made`);
+    printed = tenths;
+  };
 }
 
 const gigabytesOf = (bytes: number) => `${(bytes / 1e9).toFixed(2)} GB`;

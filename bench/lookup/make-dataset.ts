@@ -43,10 +43,14 @@ const firstSlot = 1;
 /** The number of blocks in which the rare account occurs. */
 export const rareBlockCount = 10;
 /** The number of segments in one commit. */
-const commitCount = 1_024;
+const commitCount = 256;
 
 /** Fills a data folder with a dataset of many segments, with their lists and indexes. */
-export async function makeDataset(folder: string, shape: DatasetShape): Promise<void> {
+export async function makeDataset(
+  folder: string,
+  shape: DatasetShape,
+  onProgress: (share: number) => void = () => undefined,
+): Promise<void> {
   const own = join(folder, datasetName);
   const rules = {
     genesisHash: null,
@@ -64,10 +68,13 @@ export async function makeDataset(folder: string, shape: DatasetShape): Promise<
     await dataset.commit([{ kind: 'create', anchor }]);
     mkdirSync(join(own, 'segments'), { recursive: true });
     let segments: SealedSegment[] = [];
+    let madeCount = 0;
     const commit = async () => {
       await dataset.commit([{ kind: 'append-sealed', segments }]);
+      madeCount += segments.length;
       segments = [];
       await dataset.finishUpkeep();
+      onProgress(madeCount / shape.segmentCount);
     };
     for (const segment of writeSegments(join(own, 'segments'), shape))
       if (segments.push(segment) === commitCount) await commit();
