@@ -63,6 +63,8 @@ export interface PublicServerDependencies {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly newRequestId: () => string;
+  /** The web application. Default: that of the build. */
+  readonly pages?: WebPages;
 }
 
 /** Everything that the router knows: the interface and the pages. */
@@ -86,7 +88,7 @@ export class PublicServer {
   readonly #unsent: ByteMeter;
   readonly #queries: ByteMeter;
   readonly #checks: RequestChecksDependencies;
-  readonly #pages = new WebPages();
+  readonly #pages: WebPages;
   readonly #metrics: HttpMetrics;
   readonly #checked = new WeakMap<FastifyRequest, CheckedRequest>();
   #isClosing = false;
@@ -107,6 +109,7 @@ export class PublicServer {
       ...meters,
     });
     this.#checks = { ...dependencies, routes: ALL_ROUTES, budgets: this.#budgets };
+    this.#pages = dependencies.pages ?? new WebPages();
     this.#app = this.#buildApp();
   }
 

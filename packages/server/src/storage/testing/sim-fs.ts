@@ -5,6 +5,7 @@
 import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
 import type { DiskSpace, Fs, FsFile, OpenMode } from '../fs.ts';
+import type { RangeFile } from '../range-file.ts';
 
 export type SimFault = 'EIO' | 'ENOSPC' | 'kill';
 
@@ -83,6 +84,42 @@ export class SimFs implements Fs {
     const inode = { current: bytes.slice(), durable: bytes.slice(), dirty: [] };
     this.#entries.set(path, inode);
     this.#durableEntries.set(path, inode);
+  }
+
+  /** Changes one bit of a file, also for those who have it open. Returns the function that repairs it. */
+  flipBit(path: string, at: number): () => void {
+    const inode = this.#inode(path);
+    const flip = () => {
+      for (const bytes of new Set([inode.current, inode.durable])) {
+        const offset = at >> 3;
+        if (offset < bytes.length) bytes[offset] = (bytes[offset] as number) ^ (1 << (at & 7));
+      }
+    };
+    flip();
+    return flip;
+  }
+
+  /** Opens a file as a worker thread does, which reads without waiting. The content stays readable after a removal. */
+  openRange(path: string): RangeFile {
+    const inode = this.#entries.get(path);
+    if (inode === undefined) throw new CodedError('file-unreadable', { path });
+    const read = (offset: number, length: number) => {
+      const fate = this.fault({ name: 'read', path, index: this.#operationCount++ });
+      if (fate !== undefined) throw Object.assign(new Error(`${fate} in read`), { code: fate });
+      return inode.current.subarray(offset, offset + length);
+    };
+    return {
+      get length() {
+        return inode.current.byteLength;
+      },
+      read: (offset, length) => read(offset, length).slice(),
+      readInto: (offset, target) => {
+        const bytes = read(offset, target.length);
+        target.set(bytes);
+        return bytes.length;
+      },
+      close: () => undefined,
+    };
   }
 
   /** Returns a disk with the same content, all of it durable. */
