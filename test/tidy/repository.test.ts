@@ -94,7 +94,7 @@ test('behavior: S-14 threads get no environment variables', () => {
 
 test('limit: S-12 the runtime dependencies are few and exact', () => {
   const manifests = files.filter(({ path }) => /^packages\/[^/]+\/package\.json$/.test(path));
-  expect(manifests).toHaveLength(8);
+  expect(manifests).toHaveLength(9);
   expectNone(findDependencyFaults(manifests));
 });
 
@@ -108,11 +108,12 @@ test('behavior: exactly the existing commands and options are documented', async
   expectNone(findCommandFaults(fileAt('docs/cli.md'), listCommands(program)));
 });
 
-/** Returns the executable commands. A group of commands, such as `dataset`, is described by its members. */
+/** Returns the executable commands. A group of commands without arguments, such as `dataset`, is described by its members. */
 function listCommands(parent: Command, prefix = ''): CommandEntry[] {
   return parent.commands.flatMap((command) => {
     const name = `${prefix}${command.name()}`;
-    if (command.commands.length > 0) return listCommands(command, `${name} `);
-    return [{ name, options: command.options.flatMap(({ long }) => (long ? [long] : [])) }];
+    const options = command.options.flatMap(({ long }) => (long ? [long] : []));
+    const isGroup = command.commands.length > 0 && command.registeredArguments.length === 0;
+    return [...(isGroup ? [] : [{ name, options }]), ...listCommands(command, `${name} `)];
   });
 }

@@ -70,10 +70,58 @@ export const COMMAND_ERRORS = {
     text: 'the service cannot listen on this address; choose another port or host',
   },
 
+  // Tables in a database.
+  'sync-tables-invalid': {
+    text: 'the description of the tables is not valid; docs/sync.md describes it',
+  },
+  'sync-value-unknown': {
+    text: 'a column refers to a value that the records do not have; use one of the known values, or remove the column',
+  },
+  'sync-type-unfit': {
+    text: 'the column cannot have this type; use one of the types that fit its value',
+  },
+  'sync-idl-missing': {
+    text: 'the service has no IDL of the program, so its instructions and events have no names; register the IDL with the service (docs/decoding.md), or filter by discriminator and use raw columns',
+  },
+  'sync-name-unknown': {
+    text: 'no IDL of the program describes this name; use one of the known names, or register a newer IDL with the service',
+  },
+  'sync-target-unknown': {
+    text: 'the address of the target is not supported; use postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+  },
+  'sync-target-unreachable': {
+    text: 'no database responds at this address; check the host, the port and that the database runs',
+  },
+  'sync-target-login': {
+    text: 'the database refused the login; check the user, the password (also PGPASSWORD) and the name of the database',
+  },
+  'sync-target-permission': {
+    text: 'the user of the database lacks a permission; grant CREATE on the database and on the schema of the table, or name another schema with --table SCHEMA.NAME',
+  },
+  'sync-target-failed': {
+    text: 'the database refused a statement',
+  },
+  'sync-table-foreign': {
+    text: 'the database has a table of this name that sluice sync did not create; choose another name, or rename or drop that table',
+  },
+  'sync-table-busy': {
+    text: 'another process of sluice sync writes to this table; stop it, or choose another table',
+  },
+  'sync-table-changed': {
+    text: 'the table was created by another definition; use a new table, or --rebuild to drop the table and load it again',
+  },
+  'sync-interrupted': {
+    text: 'interrupted; the stored rows and their position are kept, run the command again to continue',
+  },
+
   // An IDL.
   'idl-invalid': {
     status: 400,
     text: 'the IDL is not one of Anchor, Codama or Shank that this release can read; correct it, or export it again',
+  },
+  'program-unknown': {
+    status: 404,
+    text: 'the service has no IDL of this program; register it, see docs/decoding.md',
   },
   'idl-address-missing': {
     status: 400,

@@ -74,6 +74,51 @@ export interface ErrorDetails {
   'simulator-fault-unknown': { readonly id: string };
   'simulator-time-invalid': { readonly found: string; readonly expected: string };
 
+  // Tables in a database.
+  'sync-tables-invalid': {
+    readonly path: string;
+    readonly expected: string;
+    readonly found?: string;
+  };
+  'sync-value-unknown': {
+    readonly table: string;
+    readonly column: string;
+    readonly found: string;
+    readonly nearest?: string;
+    readonly known: string;
+  };
+  'sync-type-unfit': {
+    readonly table: string;
+    readonly column: string;
+    readonly type: string;
+    readonly allowed: string;
+  };
+  'sync-idl-missing': { readonly table: string; readonly programId: string };
+  'sync-name-unknown': {
+    readonly table: string;
+    readonly name: string;
+    readonly nearest?: string;
+    readonly known: string;
+  };
+  'sync-target-unknown': { readonly found: string };
+  'sync-target-unreachable': { readonly target: string; readonly reason: string };
+  'sync-target-login': { readonly target: string; readonly reason: string };
+  'sync-target-permission': { readonly target: string; readonly reason: string };
+  'sync-target-failed': {
+    readonly target: string;
+    readonly code: string;
+    readonly reason: string;
+    readonly hint?: string;
+  };
+  'sync-table-foreign': { readonly table: string };
+  'sync-table-busy': { readonly table: string };
+  'sync-table-changed': {
+    readonly table: string;
+    readonly changed: string;
+    readonly stored: string;
+    readonly given: string;
+  };
+
   // A block from a source.
   'block-not-utf8': { readonly slot: number };
   'block-not-json': { readonly slot: number; readonly transaction?: number };
@@ -234,6 +279,7 @@ export interface ErrorDetails {
   'time-not-reached': { readonly path: string };
   'slot-below-start': { readonly path: string; readonly allowed: string };
   'transaction-unknown': { readonly path: string };
+  'program-unknown': { readonly path: string };
   'request-malformed': { readonly missing?: string };
   'range-reversed': ValueDetail;
   'range-unavailable': ValueDetail;

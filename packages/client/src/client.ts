@@ -1,7 +1,12 @@
 /** The public surface of the package. */
 
 export type { DecodedArgument, DecodedValue } from '@sluice/protocol/block-line';
-export type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
+export type {
+  Activity,
+  Estimate,
+  ProgramField,
+  ProgramInterface,
+} from '@sluice/protocol/lookup-answers';
 export { decodeBase58, encodeBase58, isAddress, parseAddress } from './base/base58.ts';
 export type { BlockRef } from './base/block-ref.ts';
 export type { ClientEvent, OnEvent } from './base/client-events.ts';

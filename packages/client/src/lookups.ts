@@ -1,11 +1,11 @@
 /** Looks up single blocks and transactions, the activity of a range, and the cost of a query. */
 
 import { type FieldName, type Kind, selectEveryField } from '@sluice/protocol/field-table';
-import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
+import type { Activity, Estimate, ProgramInterface } from '@sluice/protocol/lookup-answers';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 import { decodeMarked } from './base/exact-json.ts';
 import { isSluiceError, SluiceError } from './base/sluice-error.ts';
-import type { Call, ClientParts, ReadBody } from './create-caller.ts';
+import type { Call, ClientParts } from './create-caller.ts';
 import { buildBlockReviver } from './stream/block-parser.ts';
 import type { Block, Query } from './stream/query-types.ts';
 
@@ -46,51 +46,64 @@ export interface Lookups {
   /** Returns transactions that mention an address in any role, newest first. */
   accountTransactions(address: string, options?: PageOptions): Promise<AccountTransactions>;
   activity(options?: ActivityOptions): Promise<Activity>;
+  /** Returns the names and types by which a program is decoded; null if the service has no IDL of it. */
+  program(address: string, options?: LookupOptions): Promise<ProgramInterface | null>;
   /** Returns how much a query would have to read, according to the indexes. */
   estimate(query: Query, options?: LookupOptions): Promise<Estimate>;
 }
 
 export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups {
   const bytesMax = parsed.lines.lineBytesMax;
-  const readObject: ReadBody<LookupBody> = async (opened, signal) => {
-    const bytes = await http.readBytes(opened, { bytesMax, signal });
-    if (bytes.length >= bytesMax) throw new SluiceError('line-too-long', { detail: 'a lookup' });
-    return parseAnswer(bytes, opened.response.url);
-  };
-  const get = (path: string, signal?: AbortSignal) => call({ path, signal }, readObject);
+  const send = <Body>(request: Parameters<Call>[0]) =>
+    call<Body>(request, async (opened, signal) => {
+      const bytes = await http.readBytes(opened, { bytesMax, signal });
+      if (bytes.length >= bytesMax) throw new SluiceError('line-too-long', { detail: 'a lookup' });
+      return parseAnswer<Body>(bytes, opened.response.url);
+    });
+  const get = <Body = LookupBody>(path: string, signal?: AbortSignal) =>
+    send<Body>({ path, signal });
   return {
     block: async (slot, { signal } = {}) => toBlock(await get(`/blocks/${slot}`, signal)),
     transaction: async (signature, { signal } = {}) => {
-      try {
-        return toBlock(await get(`/transactions/${encodeURIComponent(signature)}`, signal));
-      } catch (error) {
-        if (isSluiceError(error) && error.reply?.code === 'transaction-unknown') return null;
-        throw error;
-      }
+      const path = `/transactions/${encodeURIComponent(signature)}`;
+      const found = await orNull(get(path, signal), 'transaction-unknown');
+      return found === null ? null : toBlock(found);
+    },
+    program: async (address, { signal } = {}) => {
+      const path = `/programs/${encodeURIComponent(address)}`;
+      return orNull(get<ProgramInterface>(path, signal), 'program-unknown');
     },
     accountTransactions: async (address, { signal, before, limit } = {}) => {
       const path = `/accounts/${encodeURIComponent(address)}/transactions`;
-      const answer = await get(`${path}${toParameters({ before, limit })}`, signal);
-      const entries = answer['transactions'] as readonly LookupBody[];
-      return {
-        transactions: entries.map(toBlock),
-        next: answer['next'] as string | null,
-      };
+      const { transactions, next } = await get<{
+        readonly transactions: readonly LookupBody[];
+        readonly next: string | null;
+      }>(`${path}${toParameters({ before, limit })}`, signal);
+      return { transactions: transactions.map(toBlock), next };
     },
     activity: async ({ signal, ...parameters } = {}) =>
-      (await get(`/activity${toParameters(parameters)}`, signal)) as unknown as Activity,
-    estimate: async (query, { signal } = {}) => {
-      const request = { path: '/estimate', body: JSON.stringify(query), signal };
-      return (await call(request, readObject)) as unknown as Estimate;
-    },
+      get<Activity>(`/activity${toParameters(parameters)}`, signal),
+    estimate: async (query, { signal } = {}) =>
+      send<Estimate>({ path: '/estimate', body: JSON.stringify(query), signal }),
   };
 }
 
 type LookupBody = Record<string, unknown>;
 
-function parseAnswer(bytes: Uint8Array, url: string): LookupBody {
+/** Returns null if the service refuses a lookup with the code. */
+async function orNull<Body>(lookup: Promise<Body>, code: string): Promise<Body | null> {
   try {
-    const value: unknown = JSON.parse(decodeMarked(bytes));
+    return await lookup;
+  } catch (error) {
+    if (isSluiceError(error) && error.reply?.code === code) return null;
+    throw error;
+  }
+}
+
+/** The type of the body is that of the interface; only its outermost form is checked. */
+function parseAnswer<Body>(bytes: Uint8Array, url: string): Body {
+  try {
+    const value: Body = JSON.parse(decodeMarked(bytes));
     if (hasMembers(value)) return value;
   } catch (cause) {
     throw new SluiceError('response-malformed', { detail: `${url} is not JSON`, cause });
@@ -107,5 +120,5 @@ function toParameters(values: Readonly<Record<string, string | number | undefine
 const revive = buildBlockReviver(selectEveryField('ledger'));
 
 function toBlock(answer: LookupBody): FullBlock {
-  return revive(answer, 'a looked up block') as unknown as FullBlock;
+  return revive(answer, 'a looked up block', true) as unknown as FullBlock;
 }

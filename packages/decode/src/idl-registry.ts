@@ -79,6 +79,11 @@ export class IdlRegistry {
     return version === undefined ? undefined : decoderOf(version.description);
   }
 
+  /** Returns the descriptions of a program by all its IDLs, the newest registered one first. */
+  descriptions(programId: string): readonly ProgramDescription[] {
+    return (this.#versions.get(programId) ?? []).map(({ description }) => description);
+  }
+
   /** Returns the names of the instructions of a program, of all its IDLs. */
   instructionNames(programId: string): readonly string[] {
     return [...new Set(this.#instructions(programId).map(({ name }) => name))];
@@ -93,9 +98,7 @@ export class IdlRegistry {
   }
 
   #instructions(programId: string): ProgramDescription['instructions'] {
-    return (this.#versions.get(programId) ?? []).flatMap(
-      ({ description }) => description.instructions,
-    );
+    return this.descriptions(programId).flatMap(({ instructions }) => instructions);
   }
 }
 

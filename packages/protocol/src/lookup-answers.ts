@@ -35,3 +35,28 @@ export interface Estimate {
   readonly transactions: Counts<'total' | 'toExamine'>;
   readonly bytesToRead: number;
 }
+
+/**
+ * The type of a decoded value: `u64`, `i128`, `f64`, `bool`, `address`, `bytes`, `text` (also an enum whose variants have no values), `struct`
+ * with its `fields`, or `json` for lists and everything else.
+ */
+export interface ProgramField {
+  readonly name: string;
+  readonly type: string;
+  /** Whether the value may be null. */
+  readonly isOptional?: true;
+  readonly fields?: readonly ProgramField[];
+}
+
+/** The names and types by which the instructions and events of a program are decoded. */
+export interface ProgramInterface {
+  readonly programId: string;
+  /** The name of the program in its IDL. */
+  readonly program: string;
+  readonly instructions: readonly {
+    readonly name: string;
+    readonly args: readonly ProgramField[];
+    readonly accounts: readonly string[];
+  }[];
+  readonly events: readonly { readonly name: string; readonly args: readonly ProgramField[] }[];
+}

@@ -23,7 +23,16 @@ const serverFolder = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(dirname(serverFolder));
 const lockFolder = join(root, '.build-lock');
 const stampFile = join(serverFolder, 'dist', '.stamp');
-const packageNames = ['base', 'protocol', 'grpc', 'decode', 'simulator', 'server', 'client'];
+const packageNames = [
+  'base',
+  'protocol',
+  'grpc',
+  'decode',
+  'simulator',
+  'sync',
+  'server',
+  'client',
+];
 // Each file directly in a folder `assembly` becomes one WebAssembly module of the same name. Shared code is in the
 // folders below it and in `base`. `layout` has the constants that kernels share with TypeScript.
 const kernelFolders = ['server', 'simulator'].map((name) => ({

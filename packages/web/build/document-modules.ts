@@ -13,7 +13,7 @@ import { type DocumentSource, type RenderedDocument, renderDocument } from './re
 /** The order of the navigation. Pages that are not named are listed last, by folder. */
 const groups: readonly (readonly [string, readonly string[]])[] = [
   ['Start', ['readme', 'web', 'guide', 'guide/*']],
-  ['Interface', ['query', 'decoding', 'http', 'errors', 'client', 'records', 'glossary']],
+  ['Interface', ['query', 'decoding', 'http', 'errors', 'client', 'sync', 'records', 'glossary']],
   ['Operation', ['operating', 'configuration', 'cli', 'metrics', 'reliability', 'data-folder']],
   ['Internals', ['architecture', 'segment-format', 'simulator', '*']],
   ['Decisions', ['decisions', 'decisions/*']],

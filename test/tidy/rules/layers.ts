@@ -26,7 +26,8 @@ const packageImports: Readonly<Record<string, readonly string[]>> = {
   decode: ['base', 'protocol'],
   grpc: ['base'],
   simulator: ['base', 'protocol', 'grpc'],
-  server: ['base', 'protocol', 'client', 'decode', 'grpc', 'simulator'],
+  server: ['base', 'protocol', 'client', 'decode', 'grpc', 'simulator', 'sync'],
+  sync: ['base', 'protocol', 'client'],
   client: ['protocol'],
   web: ['client', 'protocol'],
 };

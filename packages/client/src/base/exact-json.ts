@@ -56,6 +56,21 @@ export function unmark(value: unknown): unknown {
   return value;
 }
 
+/** Returns whether JSON text that was prepared has a marked integer. */
+export function hasMarks(text: string): boolean {
+  return text.includes('"\\ud800');
+}
+
+/** Replaces marked integers in the decoded values of a record: by a number if it is exact, otherwise by decimal text. */
+export function unmarkDecoded(record: Record<string, unknown>): void {
+  record['decoded'] = JSON.parse(JSON.stringify(unmark(record['decoded']), toNumberOrText));
+}
+
+function toNumberOrText(_: string, value: unknown): unknown {
+  if (typeof value !== 'bigint') return value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+}
+
 /** A valid surrogate pair may start with the same code unit. */
 function isMarked(text: string): boolean {
   return text.charCodeAt(0) === markCode && text.charCodeAt(1) <= nine;

@@ -21,6 +21,7 @@ const lookupCodes: ReadonlySet<string> = new Set([
   'slot-above-head',
   'slot-below-start',
   'transaction-unknown',
+  'program-unknown',
   'time-not-reached',
 ]);
 

@@ -1,5 +1,6 @@
 import { FIELDS, fieldRows, KINDS, RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { expect, test } from 'vitest';
+import { decodeMarked } from '../base/exact-json.ts';
 import { isSluiceError } from '../base/sluice-error.ts';
 import { buildBlockParser } from './block-parser.ts';
 
@@ -59,4 +60,18 @@ test.each([
     thrown = error;
   }
   expect(isSluiceError(thrown, 'response-malformed')).toBe(true);
+});
+
+test('behavior: decoded integers of 16 digits are numbers, and text keeps its digits', () => {
+  const parse = buildBlockParser(everyField);
+  const decoded =
+    '{"program":"p","name":"n","args":{"a":9007199254740991,"b":"18446744073709551615"}}';
+  const line = decodeMarked(
+    new TextEncoder().encode(
+      `{${header},"instructions":[{"decoded":${decoded}}],"logs":[{"decoded":null}]}`,
+    ),
+  );
+  const block = parse(line);
+  expect(block['instructions']).toEqual([{ decoded: JSON.parse(decoded) }]);
+  expect(block['logs']).toEqual([{ decoded: null }]);
 });

@@ -12,7 +12,7 @@ import {
 import type { FieldsBody } from '@sluice/protocol/query-body';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 import { type BlockRef, parseBlockRef } from '../base/block-ref.ts';
-import { toBigint, unmark } from '../base/exact-json.ts';
+import { hasMarks, toBigint, unmark, unmarkDecoded } from '../base/exact-json.ts';
 import { SluiceError } from '../base/sluice-error.ts';
 
 type Values = Record<string, unknown>;
@@ -69,6 +69,8 @@ const longTypes: ReadonlySet<WireType> = new Set(['quantity', 'seconds', 'errorO
 
 interface ArrayPlan {
   readonly name: RecordArray;
+  /** Whether the records have values by an IDL. Their integers are rarely long, so they are searched only if the line has a long one. */
+  readonly isDecoded: boolean;
   readonly revivers: readonly Revive[];
 }
 
@@ -83,31 +85,49 @@ export function buildBlockParser(fields: FieldsBody<Dialect>): ParseLine {
 /** Returns a function that converts a parsed line to a block, in place. Errors contain the text of the line. */
 export function buildBlockReviver(
   fields: FieldsBody<Dialect>,
-): (block: Values, line: string) => ParsedBlock {
+): (block: Values, line: string, hasLongIntegers?: boolean) => ParsedBlock {
   const plans: ArrayPlan[] = RECORD_ARRAY_NAMES.map((name) => ({
     name,
+    isDecoded: selectedOf(RECORD_ARRAYS[name], fields)['decoded'] === true,
     revivers: reviversOf(RECORD_ARRAYS[name], fields),
   }));
   const headerRevivers = reviversOf('block', fields);
-  return (block, line) => {
+  return (block, line, hasLongIntegers = hasMarks(line)) => {
     requireHeader(block, line);
     for (const revive of headerRevivers) revive(block.header);
-    for (const { name, revivers } of plans) {
-      const records = block[name];
-      if (records === undefined) block[name] = noRecords;
-      else if (!Array.isArray(records)) throw malformed(line, `${name} is not an array`);
-      else for (const revive of revivers) for (const record of records) revive(record);
-    }
+    for (const plan of plans) reviveArray(block, plan, { line, hasLongIntegers });
     return block;
   };
 }
 
+function reviveArray(
+  block: Values,
+  { name, isDecoded, revivers }: ArrayPlan,
+  { line, hasLongIntegers }: { readonly line: string; readonly hasLongIntegers: boolean },
+): void {
+  const records = block[name];
+  if (records === undefined) {
+    block[name] = noRecords;
+    return;
+  }
+  if (!Array.isArray(records)) throw malformed(line, `${name} is not an array`);
+  for (const revive of revivers) for (const record of records) revive(record);
+  if (isDecoded && hasLongIntegers) for (const record of records) unmarkDecoded(record);
+}
+
 function reviversOf(kind: Kind, fields: FieldsBody<Dialect>): Revive[] {
-  const selected: Readonly<Record<string, boolean | undefined>> = fields[kind] ?? {};
+  const selected = selectedOf(kind, fields);
   const named = REVIVERS[kind];
   return fieldRows(kind)
     .filter(([name, { wire }]) => selected[name] === true && longTypes.has(wire))
     .map(([name, { wire }]) => named?.[name] ?? reviver(name, wire));
+}
+
+function selectedOf(
+  kind: Kind,
+  fields: FieldsBody<Dialect>,
+): Readonly<Record<string, boolean | undefined>> {
+  return fields[kind] ?? {};
 }
 
 function reviver(name: string, wire: WireType): Revive {

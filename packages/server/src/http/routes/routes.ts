@@ -11,6 +11,7 @@ import {
   timeRoute,
 } from './dataset-routes.ts';
 import { blockRoute, estimateRoute, transactionRoute } from './lookup-routes.ts';
+import { programRoute } from './program-route.ts';
 import type { AnyRoute } from './route.ts';
 import { segmentRoute, segmentsRoute } from './segment-routes.ts';
 import { SOLANA_ROUTES } from './solana-routes.ts';
@@ -42,6 +43,7 @@ export const ROUTES: readonly AnyRoute[] = [
   accountRoute,
   activityRoute,
   estimateRoute,
+  programRoute,
   segmentsRoute,
   segmentRoute,
   datasetsRoute,

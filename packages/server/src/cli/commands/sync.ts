@@ -1,0 +1,263 @@
+import { readFileSync } from 'node:fs';
+import { systemClock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
+import { systemErrorCode } from '@sluice/base/system-error-code';
+import { isTerminal } from '@sluice/base/terminal';
+import type { Client } from '@sluice/client';
+import { messageOf } from '@sluice/protocol/unknown-value';
+import type { TableSpec } from '@sluice/sync/table-spec';
+import type { TableStatus } from '@sluice/sync/target';
+import { Command, Option } from 'commander';
+import type { CommandContext } from '../context.ts';
+import { formatCount, formatTable } from '../format-table.ts';
+import { numberOption, portOption, slotOption } from '../parse-option.ts';
+import { createTargetClient } from '../query/run-query.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { SyncReporter } from '../sync-reporter.ts';
+import { openTarget, type Target } from '../target/open-target.ts';
+import { addTarget, type TargetOptions, targetHelp } from '../target/target-options.ts';
+
+interface SyncOptions extends TargetOptions {
+  readonly to?: string;
+  readonly tables?: string;
+  readonly program?: string;
+  readonly instruction?: string;
+  readonly event?: string;
+  readonly table?: string;
+  readonly fromBlock?: number;
+  readonly toBlock?: number;
+  readonly finalized?: boolean;
+  readonly workers: number;
+  readonly rebuild?: boolean;
+  readonly dryRun?: boolean;
+  readonly metricsPort?: number;
+}
+
+const sampleCount = 5;
+
+export function buildSyncCommand(context: CommandContext): Command {
+  const status = new Command('status')
+    .description('Show the tables of a database: their position, their lag, rows and forks.')
+    .option('--json', 'print JSON, as when the output is piped')
+    .addHelpText('after', '\nExamples:\n  $ sluice sync status --to postgres://127.0.0.1/mine')
+    .action(async (_: unknown, command: Command) => {
+      await showStatus(command.optsWithGlobals<SyncOptions & { json?: boolean }>(), context);
+    });
+  const command = new Command('sync').description(
+    'Keep tables of a database equal to queries of a dataset: history first, then every new block.',
+  );
+  return addTarget(command)
+    .addOption(
+      new Option('--to <address>', 'the database: postgres://USER:PASSWORD@HOST:PORT/DATABASE').env(
+        'SLUICE_SYNC_TO',
+      ),
+    )
+    .option('--tables <file>', 'the tables, in YAML (docs/sync.md)')
+    .option('--table <name>', 'one table, of --program, or of all records of a kind: transactions…')
+    .option('--program <address>', 'the program of --instruction or --event')
+    .option('--instruction <name>', 'a row for each instruction of this name, of its IDL')
+    .option('--event <name>', 'a row for each event of this name, of its IDL')
+    .addOption(new Option('--from-block <slot>', 'the first slot').argParser(slotOption))
+    .addOption(
+      new Option('--to-block <slot>', 'end when this slot is finalized and stored').argParser(
+        slotOption,
+      ),
+    )
+    .option('--finalized', 'store finalized blocks only')
+    .addOption(
+      new Option('--workers <count>', 'parts of the history that are loaded at the same time')
+        .argParser(numberOption({ min: 1, max: 64, integer: true }))
+        .default(4),
+    )
+    .option('--rebuild', 'drop the tables and load them again')
+    .option('--dry-run', 'print the statements and five rows; write nothing')
+    .addOption(
+      new Option('--metrics-port <port>', 'serve metrics for Prometheus on loopback').argParser(
+        portOption,
+      ),
+    )
+    .addCommand(status)
+    .addHelpText('after', `${examples}\n${targetHelp}`)
+    .action((name: string | undefined, options: SyncOptions) => sync(name, options, context));
+}
+
+const examples = `
+Examples:
+  $ sluice sync --to postgres://127.0.0.1/mine --table transactions
+  $ sluice sync --to postgres://127.0.0.1/mine --program 7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc --instruction swap --table swaps
+  $ sluice sync mine --to postgres://127.0.0.1/mine --tables tables.yaml --dry-run
+  $ sluice sync status --to postgres://127.0.0.1/mine
+
+The command can be stopped at any time and continues where it stopped. SLUICE_SYNC_TO keeps the password out of the list of processes.`;
+
+async function sync(
+  name: string | undefined,
+  options: SyncOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { openSyncTarget, planTables } = await import('@sluice/sync/run-sync');
+  const specs = await readSpecs(options);
+  const target = openSyncTarget(requireAddress(options), { clock: systemClock });
+  const dataset = await openTarget({ target: name, data: options.data });
+  try {
+    if (dataset.folder !== undefined && options.toBlock === undefined && options.dryRun !== true)
+      throw new CodedError('cli-follow-folder', { folder: dataset.where });
+    // The first requests fail fast, because a wrong address is the likeliest cause. Later ones wait for the service.
+    const plans = await planTables(specs, createTargetClient(dataset, { isPatient: false }));
+    const parts = { plans, target, dataset, context };
+    if (options.dryRun === true) await showSamples(parts);
+    else await run(parts, options);
+  } finally {
+    await dataset.close();
+  }
+}
+
+function requireAddress({ to }: Pick<SyncOptions, 'to'>): string {
+  if (to !== undefined) return to;
+  const allowed = 'postgres://USER:PASSWORD@HOST:PORT/DATABASE, here or in SLUICE_SYNC_TO';
+  throw new CodedError('cli-usage', { option: '--to', fault: 'is missing', allowed });
+}
+
+async function readSpecs(options: SyncOptions): Promise<readonly TableSpec[]> {
+  const { parseTablesFile, READY_TABLES, specOfProgram, specOfReadyTable } = await import(
+    '@sluice/sync/table-spec'
+  );
+  const { tables, table, program, instruction, event, fromBlock } = options;
+  if (tables !== undefined) {
+    const given = { table, program, instruction, event };
+    const [other] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+    if (other !== undefined)
+      throw new CodedError('cli-usage', {
+        option: `--${other}`,
+        fault: 'cannot be combined with --tables',
+      });
+    return parseTablesFile(readText(tables)).map((spec) => ({
+      ...spec,
+      fromBlock: spec.fromBlock ?? fromBlock,
+    }));
+  }
+  const ready = Object.keys(READY_TABLES).join(' ');
+  if (table === undefined)
+    throw new CodedError('cli-usage', { option: '--tables or --table', fault: 'is missing' });
+  if (program !== undefined)
+    return [specOfProgram({ table, programId: program, instruction, event, fromBlock })];
+  if (instruction !== undefined || event !== undefined)
+    throw new CodedError('cli-usage', { option: '--program', fault: 'is missing' });
+  const spec = specOfReadyTable(table, fromBlock);
+  if (spec !== undefined) return [spec];
+  throw new CodedError('cli-usage', {
+    option: '--table',
+    found: table,
+    fault: 'needs --program',
+    allowed: `without a program: ${ready}`,
+  });
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+function unreadable(path: string, cause: unknown): CodedError {
+  const reason = systemErrorCode(cause) ?? messageOf(cause);
+  return new CodedError('cli-file-unreadable', { path, reason }, { cause });
+}
+
+type Module = typeof import('@sluice/sync/run-sync');
+
+interface SyncParts {
+  readonly plans: Awaited<ReturnType<Module['planTables']>>;
+  readonly target: ReturnType<Module['openSyncTarget']>;
+  readonly dataset: Target;
+  readonly context: CommandContext;
+}
+
+async function showSamples({ plans, target, dataset, context }: SyncParts): Promise<void> {
+  const { readSample } = await import('@sluice/sync/run-sync');
+  const client: Client = createTargetClient(dataset, { isPatient: false });
+  for (const plan of plans) {
+    const rows = await readSample(plan, client, { countMax: sampleCount, signal: stopSignal() });
+    const heading = plan.columns.map(({ name }) => name);
+    const cells = rows.map((row) => target.writeRow(plan, row));
+    context.out.write(`${target.describe(plan)}\n\n`);
+    context.out.write([heading, ...cells].map((line) => `-- ${line.join('  ')}\n`).join(''));
+    context.out.write(`-- ${rows.length === 0 ? 'no rows yet' : `${rows.length} rows`}\n\n`);
+  }
+}
+
+async function run({ plans, target, dataset, context }: SyncParts, options: SyncOptions) {
+  const { runSync } = await import('@sluice/sync/run-sync');
+  const { SyncMetrics } = await import('@sluice/sync/sync-metrics');
+  const { toBlock, finalized, rebuild, workers, metricsPort } = options;
+  const metrics = new SyncMetrics(systemClock);
+  const server = metricsPort === undefined ? undefined : await metrics.listen(metricsPort);
+  if (server !== undefined) context.err.write(`metrics: http://127.0.0.1:${server.port}/metrics\n`);
+  const reporter = new SyncReporter(context.err, systemClock);
+  const client = createTargetClient(dataset, {
+    isPatient: true,
+    onEvent: (event) => reporter.takeClient(event),
+  });
+  const signal = stopSignal();
+  try {
+    await runSync(
+      {
+        plans,
+        target,
+        client,
+        toBlock,
+        isFinalized: finalized === true,
+        isRebuilt: rebuild === true,
+        workerCount: workers,
+      },
+      {
+        clock: systemClock,
+        signal,
+        onEvent: (event) => {
+          metrics.take(event);
+          reporter.take(event);
+        },
+      },
+    );
+  } catch (error) {
+    // Ctrl-C is the normal end of a command that follows.
+    if (!signal.aborted || toBlock !== undefined) throw explain(error, signal);
+  } finally {
+    reporter.end();
+    server?.close();
+  }
+}
+
+function explain(cause: unknown, signal: AbortSignal): unknown {
+  return signal.aborted ? new CodedError('sync-interrupted', {}, { cause }) : cause;
+}
+
+async function showStatus(
+  options: SyncOptions & { readonly json?: boolean },
+  { out }: CommandContext,
+): Promise<void> {
+  const { openSyncTarget } = await import('@sluice/sync/run-sync');
+  const target = openSyncTarget(requireAddress(options), { clock: systemClock });
+  let tables: readonly TableStatus[];
+  try {
+    tables = await target.status();
+  } catch (error) {
+    throw target.explain(error);
+  }
+  if (options.json === true || !isTerminal(out))
+    return void out.write(`${JSON.stringify(tables)}\n`);
+  const rows = tables.map((one) => [
+    one.table,
+    one.phase === 'follow' ? 'follows' : `loads, ${Math.floor(one.loadedShare * 100)} %`,
+    one.slot === null ? '-' : String(one.slot),
+    one.blockTime === null
+      ? '-'
+      : `${Math.max(0, Math.round((systemClock.unixMs() - one.blockTime.getTime()) / 1000))} s`,
+    formatCount(one.rowCount),
+    formatCount(one.forkCount),
+    one.updatedAt.toISOString(),
+  ]);
+  out.write(formatTable([['table', 'state', 'slot', 'lag', 'rows', 'forks', 'changed'], ...rows]));
+}

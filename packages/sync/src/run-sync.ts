@@ -1,0 +1,91 @@
+/** Synchronizes tables of a target with a dataset. */
+import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
+import type { Client, Query } from '@sluice/client';
+import { PostgresTarget } from './postgres/postgres-target.ts';
+import { plainBlocks, type Row } from './row-builder.ts';
+import type { OnSyncEvent } from './sync-events.ts';
+import { TableSync } from './sync-table.ts';
+import { type FindProgram, planTable, type TablePlan } from './table-plan.ts';
+import type { TableSpec } from './table-spec.ts';
+import type { SyncTarget } from './target.ts';
+
+/** Opens the target of an address. Throws `sync-target-unknown`. */
+export function openSyncTarget(url: string, { clock }: { readonly clock: Clock }): SyncTarget {
+  if (/^postgres(ql)?:\/\//.test(url)) return new PostgresTarget(url, { clock });
+  throw new CodedError('sync-target-unknown', { found: url.replace(/\/\/[^@]*@/, '//') });
+}
+
+/** Returns the plans of all tables. Each program is looked up once. */
+export async function planTables(
+  specs: readonly TableSpec[],
+  client: Client,
+): Promise<readonly TablePlan[]> {
+  const programs = new Map<string, ReturnType<FindProgram>>();
+  const findProgram: FindProgram = (programId) => {
+    const found = programs.get(programId) ?? client.program(programId);
+    programs.set(programId, found);
+    return found;
+  };
+  return Promise.all(specs.map((spec) => planTable(spec, findProgram)));
+}
+
+export interface SyncOptions {
+  readonly plans: readonly TablePlan[];
+  readonly target: SyncTarget;
+  readonly client: Client;
+  readonly toBlock: number | undefined;
+  readonly isFinalized: boolean;
+  readonly isRebuilt: boolean;
+  readonly workerCount: number;
+}
+
+export interface SyncDependencies {
+  readonly clock: Clock;
+  readonly onEvent: OnSyncEvent;
+  readonly signal: AbortSignal;
+}
+
+/** Runs until every table has reached `toBlock`, a table fails, or the signal aborts. */
+export async function runSync(options: SyncOptions, dependencies: SyncDependencies): Promise<void> {
+  const { plans, target, ...rest } = options;
+  try {
+    await target.check();
+  } catch (error) {
+    throw target.explain(error);
+  }
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, dependencies.signal]);
+  const run = async (plan: TablePlan) => {
+    try {
+      await new TableSync({ ...rest, plan, target }, { ...dependencies, signal }).run();
+    } catch (error) {
+      stop.abort(error);
+      throw error;
+    }
+  };
+  await Promise.allSettled(plans.map(run)).then((results) => {
+    if (stop.signal.aborted) throw stop.signal.reason;
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  });
+}
+
+/** Returns the first rows of a table. */
+export async function readSample(
+  plan: TablePlan,
+  client: Client,
+  options: { readonly countMax: number; readonly signal: AbortSignal },
+): Promise<readonly Row[]> {
+  const { countMax, signal } = options;
+  const [{ start_block }, final] = await Promise.all([client.metadata(), client.finalizedHead()]);
+  const rows: Row[] = [];
+  const fromBlock = plan.fromBlock ?? start_block;
+  if (final === null || final.number < fromBlock) return rows;
+  const query: Query = { ...plan.query, fromBlock, toBlock: final.number };
+  for await (const batch of client.stream(query, { finalized: true, signal })) {
+    if (batch.kind === 'rollback') continue;
+    for (const block of plainBlocks(batch.blocks)) rows.push(...plan.rowsOf(block));
+    if (rows.length >= countMax) break;
+  }
+  return rows.slice(0, countMax);
+}
