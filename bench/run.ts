@@ -1,4 +1,5 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
+import { arrowBenchmark } from './arrow.ts';
 import { type Benchmark, UsageFailure } from './benchmark.ts';
 import { clientBenchmark } from './client/client-benchmark.ts';
 import { deflateBenchmark } from './deflate.ts';
@@ -14,6 +15,7 @@ const benchmarks: readonly Benchmark[] = [
   normalizeBenchmark,
   simulatorBenchmark,
   deflateBenchmark,
+  arrowBenchmark,
   firstScanBenchmark,
   serviceBenchmark,
   lookupBenchmark,

@@ -46,7 +46,10 @@ const everythingOfTransaction = {
 /** The share of transactions that the first query should match if its well-known program is absent. */
 const swapShare = 0.01;
 
-export function makeQueries({ sample, hasRareAccount }: RawBlocks): readonly ScanQuery[] {
+export function makeQueries({
+  sample,
+  hasRareAccount,
+}: Pick<RawBlocks, 'sample' | 'hasRareAccount'>): readonly ScanQuery[] {
   const counts = new SampleCounts(sample);
   const swap: Call = [known.WHIRLPOOL, known.swap];
   const [programId, d8] = counts.has('d8', swap)

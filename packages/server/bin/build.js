@@ -27,6 +27,7 @@ const packageNames = [
   'base',
   'protocol',
   'grpc',
+  'arrow',
   'decode',
   'simulator',
   'sync',

@@ -23,10 +23,11 @@ const LAYERS: readonly (readonly string[])[] = [
 const packageImports: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: [],
+  arrow: ['base'],
   decode: ['base', 'protocol'],
   grpc: ['base'],
   simulator: ['base', 'protocol', 'grpc'],
-  server: ['base', 'protocol', 'client', 'decode', 'grpc', 'simulator', 'sync'],
+  server: ['arrow', 'base', 'protocol', 'client', 'decode', 'grpc', 'simulator', 'sync'],
   sync: ['base', 'protocol', 'client'],
   client: ['protocol'],
   web: ['client', 'protocol'],

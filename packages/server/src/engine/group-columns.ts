@@ -449,3 +449,34 @@ function spansOf(
   }
   return spans;
 }
+
+/** The rows of one block among those in memory. */
+export interface BlockRows {
+  /** The number of the block in the segment. */
+  readonly block: number;
+  readonly firstTransaction: number;
+  readonly transactionEnd: number;
+  readonly firstReward: number;
+  readonly rewardEnd: number;
+}
+
+/** Returns the rows of each block before `endBlock` whose row group was read. Other blocks have no rows. */
+export function rowsOfBlocks({ open, pages }: GroupColumns, endBlock: number): BlockRows[] {
+  const { segment, transactionStarts } = open;
+  const rows: BlockRows[] = [];
+  let firstReward = 0;
+  for (const set of pages) {
+    const { group } = set;
+    const end = Math.min(group.firstBlock + group.blockCount, endBlock);
+    for (let block = group.firstBlock; block < end; block++) {
+      const rewardEnd = firstReward + elementAt(segment.counts.rewards, block);
+      const first = (transactionStarts[block] as number) - group.firstTransaction;
+      const last = (transactionStarts[block + 1] as number) - group.firstTransaction;
+      const firstTransaction = set.positionOf(first);
+      const transactionEnd = set.positionOf(last);
+      rows.push({ block, firstTransaction, transactionEnd, firstReward, rewardEnd });
+      firstReward = rewardEnd;
+    }
+  }
+  return rows;
+}

@@ -139,7 +139,8 @@ function bytesOf(text: string): Uint8Array {
   return bytes;
 }
 
-function startsOf(columns: GroupColumns, array: RecordArray): number {
+/** Returns the address of the first row of each transaction, or 0 if the rows of an array do not belong to transactions. */
+export function startsOf(columns: GroupColumns, array: RecordArray): number {
   switch (array) {
     case 'transactions':
     case 'rewards':

@@ -1,32 +1,26 @@
-/** Evaluates one query on one segment: decides which row groups to read, selects rows, and writes their text in pieces. */
+/** Evaluates one query on one segment: decides which row groups to read, selects rows, and passes them to a writer. */
 
 import { elementAt } from '@sluice/base/element-at';
 import { IdlRegistry } from '@sluice/decode/idl-registry';
-import * as layout from '../kernels/layout/writing.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Selection } from '../query/query.ts';
 import { keyBytes } from '../segment/layout/dictionary.ts';
 import { PART } from '../segment/layout/directory.ts';
 import { pageCountOf } from '../segment/layout/group-entry.ts';
 import type { StoredGroup } from '../segment/layout/stored-group.ts';
+import { ArrowWriter } from './arrow-writer.ts';
+import type { BatchWriter, BlockSpan, FoundRows } from './batch-writer.ts';
 import type { EngineKernel } from './engine-kernel.ts';
-import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
+import type { EngineSegment } from './engine-segment.ts';
 import { GroupColumns, wholeShare } from './group-columns.ts';
-import { candidateCount, canMatch, GroupSelector, type SelectedGroup } from './group-selection.ts';
-import { loadKeyTexts, newKeysOf } from './load-key-texts.ts';
+import { candidateCount, canMatch, GroupSelector } from './group-selection.ts';
+import { LineWriter } from './line-writer.ts';
+import { newKeysOf } from './load-key-texts.ts';
 import { neededSections, selectsAll } from './needed-sections.ts';
 import { type NumberedGroup, pagesOf, type TransactionSpan } from './page-set.ts';
 import type { LoadMeter } from './plain-reader.ts';
 import { limitItems, type PlannedItem, planItems } from './plan-items.ts';
-import { RecordPrograms } from './record-programs.ts';
 import { Scratch } from './scratch.ts';
-
-/**
- * A piece of text is returned when it reaches the goal. A line that exceeds the buffer is returned in several pieces, and the last of them
- * ends with that line, so that a reader of whole lines does not wait for the next one.
- */
-const pieceBytesGoal = 1 << 18;
-export const pieceBytesMax = 1 << 19;
 
 /** Row groups are read together while they have no more wanted pages than this, about as many as two whole groups have. */
 const batchPagesMax = 1_024;
@@ -43,24 +37,12 @@ export interface GroupBatch {
   readonly end: number;
 }
 
-/** Blocks by their number in the segment; the end is not included. */
-interface BlockSpan {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Parts of a row group that are fetched from a remote segment as a whole. */
 export interface GroupParts {
   /** Numbers of sections. */
   readonly sections: ReadonlySet<number>;
   /** Whether the keys that appear first in the group belong to it. */
   readonly hasNewKeys: boolean;
-}
-
-/** The selected rows of some row groups. */
-interface FoundRows {
-  readonly columns: GroupColumns;
-  readonly selected: SelectedGroup;
 }
 
 export interface RunOptions {
@@ -90,18 +72,10 @@ export class SegmentRun {
   readonly #scratch: Scratch;
   readonly #firstBlock: number;
   readonly #endBlock: number;
-  readonly #alwaysLast: number;
-  readonly #headers: LoadedHeaders;
   readonly #selector: GroupSelector;
-  readonly #programs: RecordPrograms;
-  /** The addresses of the kernel's tables: what the lines consist of, and how far they are written. */
-  readonly #lines: number;
-  readonly #state: number;
+  readonly #writer: BatchWriter;
   /** The columns of the last batch. */
   #columns: GroupColumns | undefined;
-  #out: number;
-  #outBytes = pieceBytesMax;
-  #at: number;
 
   constructor(
     open: EngineSegment,
@@ -117,7 +91,6 @@ export class SegmentRun {
     const { first, last } = options.range ?? { first: 0, last: Infinity };
     this.#endBlock = segment.headers.firstAtOrAfter(last + 1);
     this.#firstBlock = segment.headers.firstAtOrAfter(first);
-    this.#alwaysLast = options.endsCoverage === true ? this.#endBlock - 1 : -1;
     const items = planItems(selection, open.index, segment.directory.transactionCount);
     this.report = {
       items: options.only === undefined ? items : limitItems(items, options.only),
@@ -129,24 +102,20 @@ export class SegmentRun {
       bytesInflated: 0,
     };
     // Nothing below can fail. A damaged index was detected above, before any memory was allocated.
-    this.#headers = open.useHeaders(selection.fields.block);
     this.#selector = new GroupSelector(kernel, segment, this.report.items);
-    this.#programs = new RecordPrograms(selection, kernel, options.idls ?? noIdls);
-    this.#lines = kernel.allocate(layout.LINES_BYTES + layout.STATE_BYTES);
-    this.#state = this.#lines + layout.LINES_BYTES;
-    kernel.bytes.fill(0, this.#lines, this.#state + layout.STATE_BYTES);
-    this.#out = kernel.allocate(this.#outBytes);
-    this.#at = this.#out;
+    const alwaysLast = options.endsCoverage === true ? this.#endBlock - 1 : -1;
+    const { idls = noIdls } = options;
+    const { arrow } = selection;
+    this.#writer =
+      arrow === undefined
+        ? new LineWriter(open, { selection, idls, alwaysLast }, kernel)
+        : new ArrowWriter(open, { selection, arrow, idls }, kernel);
     open.enter();
   }
 
   release(): void {
-    const kernel = this.#kernel;
     this.#open.leave();
-    this.#headers.users--;
-    kernel.release(this.#out);
-    kernel.release(this.#lines);
-    this.#programs.release();
+    this.#writer.release();
     this.#selector.release();
     this.#scratch.release();
   }
@@ -167,9 +136,14 @@ export class SegmentRun {
     return { sections, hasNewKeys };
   }
 
-  /** Whether the text so far ends with a line, and the number of that line's block in the segment. */
-  isAtLineEnd = true;
-  lastLineBlock = -1;
+  /** Whether the output so far ends with a whole block, and the number of that block in the segment. */
+  get isAtLineEnd(): boolean {
+    return this.#writer.isAtLineEnd;
+  }
+
+  get lastLineBlock(): number {
+    return this.#writer.lastLineBlock;
+  }
 
   /** The last block of a batch, by its number in the segment, that is in the range; -1 if none is. */
   lastCoveredBlock(batch: GroupBatch): number {
@@ -254,10 +228,9 @@ export class SegmentRun {
     });
   }
 
-  /** Returns a line with the header of the block only. */
+  /** Returns the output that marks a block as covered, without its records. */
   headerLine(block: number): Uint8Array {
-    const header = this.#headerOf(block);
-    return Buffer.concat([lineStart, header, lineEnd]);
+    return this.#writer.headerLine(block);
   }
 
   slotOf(block: number): number {
@@ -276,7 +249,7 @@ export class SegmentRun {
   *pieces(): Generator<Uint8Array> {
     for (let batch = this.nextBatch(0); batch !== undefined; batch = this.nextBatch(batch.end))
       yield* this.#writeBlocks(batch, this.#blocksOf(batch));
-    yield* this.#flush(1);
+    yield* this.#writer.flush();
   }
 
   /**
@@ -285,16 +258,16 @@ export class SegmentRun {
    */
   *batchPieces(batch: GroupBatch): Generator<Uint8Array> {
     yield* this.#writeBlocks(batch, this.#blocksOf(batch));
-    yield* this.#flush(1);
+    yield* this.#writer.flush();
   }
 
   /** As `batchPieces`, but the first block is written before anything of the others is read: a client waits for the first line. */
   *firstPieces(batch: GroupBatch): Generator<Uint8Array> {
     const { from, to } = this.#blocksOf(batch);
     yield* this.#writeBlocks(batch, { from, to: Math.min(from + 1, to) });
-    yield* this.#flush(1);
+    yield* this.#writer.flush();
     yield* this.#writeBlocks(batch, { from: from + 1, to });
-    yield* this.#flush(1);
+    yield* this.#writer.flush();
   }
 
   /** Returns the blocks of some row groups that are in the range. */
@@ -328,7 +301,8 @@ export class SegmentRun {
     );
     const { firstBlock } = this.#groupAt(batch.first);
     const found = items.length === 0 ? undefined : this.#select(groups, items, span);
-    yield* this.#writeLines(firstBlock, blocks, found);
+    yield* this.#writer.write({ firstBlock, blocks, found });
+    this.report.linesWritten = this.#writer.lineCount;
   }
 
   #select(
@@ -350,131 +324,9 @@ export class SegmentRun {
     const selected = this.#selector.select(columns, items, span);
     columns.narrow(selected.marks);
     columns.announce(needed?.write ?? []);
-    this.#programs.bind(columns, selected);
     this.#columns = columns;
     return { columns, selected };
-  }
-
-  /**
-   * Writes where the kernel finds the rows of each block from `firstBlock` up to `endBlock`. Blocks of
-   * groups that were not read have no rows.
-   */
-  #blockTable(firstBlock: number, endBlock: number, columns: GroupColumns): number {
-    const { segment, transactionStarts } = this.#open;
-    const at = columns.scratch.reserveZeroed((endBlock - firstBlock) * layout.BLOCK_BYTES);
-    const { ints } = this.#kernel;
-    let reward = 0;
-    for (const pages of columns.pages) {
-      const { group } = pages;
-      const end = Math.min(group.firstBlock + group.blockCount, endBlock);
-      for (let block = group.firstBlock; block < end; block++) {
-        const rewards = elementAt(segment.counts.rewards, block);
-        const first = (transactionStarts[block] as number) - group.firstTransaction;
-        const last = (transactionStarts[block + 1] as number) - group.firstTransaction;
-        const entry = at + (block - firstBlock) * layout.BLOCK_BYTES;
-        ints[(entry + layout.BLOCK_FIRST_TRANSACTION) / 4] = pages.positionOf(first);
-        ints[(entry + layout.BLOCK_TRANSACTION_END) / 4] = pages.positionOf(last);
-        ints[(entry + layout.BLOCK_FIRST_REWARD) / 4] = reward;
-        ints[(entry + layout.BLOCK_REWARD_END) / 4] = reward + rewards;
-        reward += rewards;
-      }
-    }
-    return at;
-  }
-
-  /** If no rows were found, lines are written only if the query includes all blocks, or for the last block. */
-  *#writeLines(
-    firstBlock: number,
-    { from, to }: BlockSpan,
-    found: FoundRows | undefined,
-  ): Generator<Uint8Array> {
-    const kernel = this.#kernel;
-    const isWanted = this.#selection.includeAllBlocks;
-    if (found === undefined && !isWanted && (this.#alwaysLast < from || this.#alwaysLast >= to))
-      return;
-    const keys = this.#prepareLines(firstBlock, { from, to }, found);
-    let isContinued = false;
-    for (;;) {
-      const before = this.#at;
-      // Another query may have used the kernel since the last piece.
-      kernel.exports.setKeys(...keys);
-      this.#at = kernel.exports.writeLines(
-        this.#state,
-        this.#programs.kinds,
-        this.#lines,
-        to,
-        this.#at,
-        isContinued ? before + 1 : this.#out + pieceBytesGoal,
-        this.#out + this.#outBytes,
-      );
-      if (this.#readState() >= to) break;
-      if (kernel.exports.takeKeyMissing() !== 0 && found !== undefined) {
-        loadKeyTexts(this.#open, found.columns, found.selected);
-        continue;
-      }
-      // A record that does not fit an empty buffer needs a larger one.
-      if (this.#at === before && this.#at === this.#out) this.#growOut();
-      yield* this.#flush(1);
-      isContinued = !this.isAtLineEnd;
-    }
-    yield* this.#flush(isContinued ? 1 : pieceBytesGoal);
-  }
-
-  /** Fills the kernel's table for the lines of a batch. Returns the arguments of `setKeys`. */
-  #prepareLines(
-    firstBlock: number,
-    { from, to }: BlockSpan,
-    found: FoundRows | undefined,
-  ): [starts: number, keys: number, table: number] {
-    const blocks = found === undefined ? 0 : this.#blockTable(firstBlock, to, found.columns);
-    const { textsAt, startsAt } = this.#headers;
-    const { ints } = this.#kernel;
-    const lines = this.#lines;
-    ints[(lines + layout.LINES_MARKS) / 4] = found?.selected.marks ?? 0;
-    ints[(lines + layout.LINES_BLOCKS) / 4] = blocks;
-    ints[(lines + layout.LINES_FIRST_BLOCK) / 4] = firstBlock;
-    ints[(lines + layout.LINES_HEADERS) / 4] = textsAt;
-    ints[(lines + layout.LINES_HEADER_STARTS) / 4] = startsAt;
-    ints[(lines + layout.LINES_IS_ALL) / 4] = this.#selection.includeAllBlocks ? 1 : 0;
-    ints[(lines + layout.LINES_ALWAYS) / 4] = this.#alwaysLast;
-    ints[(this.#state + layout.STATE_BLOCK) / 4] = from;
-    if (found === undefined) return [0, 0, 0];
-    const { columns } = found;
-    return [columns.made('keyStarts').at, columns.stored('txKeys').at, this.#open.keyTable];
-  }
-
-  /** Returns the block at which the kernel stopped. */
-  #readState(): number {
-    const { ints } = this.#kernel;
-    const read = (offset: number) => elementAt(ints, (this.#state + offset) / 4);
-    this.isAtLineEnd = read(layout.STATE_IS_IN_LINE) === 0;
-    this.report.linesWritten = read(layout.STATE_LINE_COUNT);
-    if (this.report.linesWritten > 0) this.lastLineBlock = read(layout.STATE_LAST_LINE);
-    return read(layout.STATE_BLOCK);
-  }
-
-  #headerOf(block: number): Uint8Array {
-    const start = elementAt(this.#headers.starts, block);
-    return this.#headers.bytes.subarray(start, this.#headers.starts[block + 1]);
-  }
-
-  *#flush(least: number): Generator<Uint8Array> {
-    const length = this.#at - this.#out;
-    if (length < least) return;
-    const piece = this.#kernel.bytes.subarray(this.#out, this.#at);
-    this.#at = this.#out;
-    yield piece;
-  }
-
-  #growOut(): void {
-    const kernel = this.#kernel;
-    kernel.release(this.#out);
-    this.#outBytes *= 4;
-    this.#out = kernel.allocate(this.#outBytes);
-    this.#at = this.#out;
   }
 }
 
 const noIdls = new IdlRegistry();
-const lineStart = new TextEncoder().encode('{"header":');
-const lineEnd = new TextEncoder().encode('}\n');

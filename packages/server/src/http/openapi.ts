@@ -1,6 +1,7 @@
 /** The OpenAPI description, built from the same routes, tables and schemas that validate and answer. */
 
 import { ERRORS, type ErrorRow } from '@sluice/base/errors';
+import { ARROW_STREAM_TYPE } from '@sluice/protocol/arrow-table';
 import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { DIALECTS, type Dialect } from '@sluice/protocol/dialect';
 import { buildLineSchema } from '@sluice/protocol/line-schema';
@@ -19,6 +20,7 @@ import {
 import { blockRef } from './routes/answer-schemas.ts';
 import { isRequired } from './routes/parse-parameters.ts';
 import type { AnyRoute, Route, RouteContext } from './routes/route.ts';
+import { STREAM_PARAMETERS } from './streaming/output-form.ts';
 
 export function buildOpenApi(context: Omit<RouteContext, 'datasets'>): object {
   const { queryLimits, limits, version, routes } = context;
@@ -88,7 +90,13 @@ function namesOf({ url }: AnyRoute): readonly object[] {
 }
 
 function parametersOf(route: AnyRoute): readonly object[] {
-  if (route.kind === 'stream') return [];
+  if (route.kind === 'stream') {
+    const description = `Only with the header Accept: ${ARROW_STREAM_TYPE}, which needs a table.`;
+    return Object.entries(STREAM_PARAMETERS).map(([name, schema]) => ({
+      ...{ name, in: 'query', required: false, description },
+      schema,
+    }));
+  }
   return Object.entries(route.parameters).map(([name, schema]) => {
     const isInPath = route.url.split('/').includes(`:${name}`);
     return { name, in: isInPath ? 'path' : 'query', required: isRequired(schema), schema };
@@ -128,9 +136,15 @@ function describeStream(): object {
     requestBody: queryBody,
     responses: {
       200: {
-        description: 'One block per line. Empty if every slot of a bounded range was skipped.',
+        description:
+          'One block per line, or record batches of the rows of one table. Without lines or rows if every slot of a bounded range was skipped.',
         headers: { ...streamHeaders, ...encodingHeaders },
-        content: { 'application/jsonl': { schema: { anyOf: lines } } },
+        content: {
+          'application/jsonl': { schema: { anyOf: lines } },
+          [ARROW_STREAM_TYPE]: {
+            schema: { type: 'string', format: 'binary', description: 'An Arrow IPC stream.' },
+          },
+        },
       },
       204: {
         description: 'The range is above the newest block of the stream.',

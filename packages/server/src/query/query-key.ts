@@ -6,10 +6,11 @@ import type { Item, Selection } from './query.ts';
  * the same query share their evaluation.
  */
 export function queryKey(selection: Selection): string {
-  const { dialect, includeAllBlocks, fields, idlVersion } = selection;
+  const { dialect, includeAllBlocks, fields, idlVersion, arrow } = selection;
   const idls = idlVersion === undefined ? '' : `"idls":${idlVersion},`;
+  const form = arrow === undefined ? '' : `"arrow":"${arrow.table} ${arrow.addresses}",`;
   const arrays = RECORD_ARRAY_NAMES.map((array) => `"${array}":[${itemKeys(selection, array)}]`);
-  return `{${idls}"dialect":"${dialect}","all":${includeAllBlocks},"fields":${JSON.stringify(fields)},${arrays.join()}}`;
+  return `{${idls}${form}"dialect":"${dialect}","all":${includeAllBlocks},"fields":${JSON.stringify(fields)},${arrays.join()}}`;
 }
 
 function itemKeys<A extends RecordArray>(selection: Selection, array: A): string {

@@ -11,6 +11,7 @@
  */
 
 import type { Brand } from '@sluice/base/brand';
+import type { ArrowAddresses, ArrowTable } from '@sluice/protocol/arrow-table';
 import type { Dialect } from '@sluice/protocol/dialect';
 import {
   type FieldName,
@@ -70,6 +71,14 @@ export interface Selection extends Items {
   readonly fields: FieldLists;
   /** The version of the IDLs, if records are decoded: the same query gives other lines after an IDL was registered. */
   readonly idlVersion?: number;
+  /** The output form, if it is not JSON lines. Then the items and fields have only what the table needs. */
+  readonly arrow?: ArrowOutput;
+}
+
+/** An Arrow table as the output of a query. */
+export interface ArrowOutput {
+  readonly table: ArrowTable;
+  readonly addresses: ArrowAddresses;
 }
 
 export interface Query extends Selection {

@@ -3,9 +3,12 @@
  *
  * Segments do not know the finalized head, so the engine writes `"finalizedHead":null` as the last field of a header. The first
  * occurrence of that text in a line is always the header's: the header comes first and holds no free text. This evaluator
- * replaces the null with the finalized head of the snapshot that is evaluated. Other queries pass through unchanged.
+ * replaces the null with the finalized head of the snapshot that is evaluated. In an Arrow stream it is in the metadata of each batch. Other
+ * queries pass through unchanged.
  */
+import { messageHeaders } from '@sluice/arrow/ipc-reader';
 import { elementAt } from '@sluice/base/element-at';
+import { finalizedTextLength } from '@sluice/protocol/arrow-table';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { Selection } from '../query/query.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
@@ -14,6 +17,7 @@ import { LinePiece } from './line-piece.ts';
 const key = '"finalizedHead":';
 const placeholder = Buffer.from(`${key}null`);
 const lineFeed = 0x0a;
+const reserved = Buffer.from('null'.padEnd(finalizedTextLength));
 
 export function selectsFinalizedHead({ fields }: Selection): boolean {
   return fields.block.includes('finalizedHead');
@@ -32,12 +36,17 @@ export class FinalizedHeadEvaluator implements BlockEvaluator {
 
   /** Asks for plain lines, because the value cannot be replaced inside compressed ones. */
   async *#replace(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
-    const field = Buffer.from(`${key}${finalizedHeadText(job.snapshot)}`);
+    const head = finalizedHeadText(job.snapshot);
+    const field = Buffer.from(`${key}${head}`);
+    const replace = (piece: LinePiece) =>
+      job.selection.arrow === undefined
+        ? replaceInLines(piece, field)
+        : replaceInBatches(piece, head);
     for await (const blocks of this.#evaluator.evaluate({ ...job, form: 'plain' })) {
       yield {
         ...blocks,
-        piece: blocks.piece === null ? null : replaceInLines(blocks.piece, field),
-        headerLine: () => replaceInLines(blocks.headerLine(), field),
+        piece: blocks.piece === null ? null : replace(blocks.piece),
+        headerLine: () => replace(blocks.headerLine()),
       };
     }
   }
@@ -72,6 +81,18 @@ function replaceInLines(piece: LinePiece, field: Uint8Array): LinePiece {
   lines.copy(target, to, from);
   piece.release();
   return new LinePiece(target);
+}
+
+/** Puts the text into the metadata of record batches, where the engine reserved space for it. The rows are not searched. */
+function replaceInBatches(piece: LinePiece, head: string): LinePiece {
+  const bytes = Buffer.concat(piece.parts);
+  const text = Buffer.from(head.padEnd(finalizedTextLength));
+  for (const { start, end } of messageHeaders(bytes)) {
+    const at = bytes.subarray(start, end).indexOf(reserved);
+    if (at >= 0) bytes.set(text, start + at);
+  }
+  piece.release();
+  return new LinePiece(bytes);
 }
 
 /** The first placeholder of each line. */

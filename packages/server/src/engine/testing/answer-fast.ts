@@ -14,13 +14,22 @@ export function answerFast(
   blocks: readonly Block[],
   blocksPerSegment = Infinity,
 ): string {
+  return answerFastBytes(query, blocks, blocksPerSegment).toString();
+}
+
+/** As `answerFast`, for any output form. */
+export function answerFastBytes(
+  query: Query,
+  blocks: readonly Block[],
+  blocksPerSegment = Infinity,
+): Buffer {
   const keys: string[] = [];
   for (let at = 0; at < blocks.length; at += blocksPerSegment) {
     const key = `test ${segmentCount++}`;
     engine.open(key, buildSegment(blocks.slice(at, at + blocksPerSegment)));
     keys.push(key);
   }
-  const answer = Buffer.concat([...answerSegments(engine, keys, query)]).toString();
+  const answer = Buffer.concat([...answerSegments(engine, keys, query)]);
   for (const key of keys) engine.close(key);
   return answer;
 }

@@ -1,7 +1,7 @@
 /** Sends pieces of text from an engine thread to the main thread. Small pieces are sent together in a batch. */
 import { assert } from '@sluice/base/assert';
 import { discard } from '@sluice/base/memory/discard';
-import { pieceBytesMax } from '../segment-run.ts';
+import { pieceBytesMax } from '../batch-writer.ts';
 import type { Coverage, DeflatedText, PartPiece, PieceBatch } from './engine-messages.ts';
 
 const rowLength = 10;

@@ -1,6 +1,7 @@
-/** Answers a POST of a query with a stream of lines. */
+/** Answers a POST of a query with a stream of lines, or of Arrow record batches. */
 
 import type { OutgoingHttpHeader } from 'node:http';
+import { END_OF_STREAM } from '@sluice/arrow/ipc-messages';
 import { unreachable } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
@@ -12,8 +13,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { parseQuerySteps } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
-import type { LinePiece } from '../../stream/line-piece.ts';
-import type { LineStream } from '../../stream/line-stream.ts';
+import { LinePiece } from '../../stream/line-piece.ts';
+import type { LineStream, StreamEnd } from '../../stream/line-stream.ts';
 import type { OpenedStream, StreamHeads } from '../../stream/open-stream.ts';
 import { type ByteMeter, HeldBytes } from '../byte-meter.ts';
 import type { HttpLimits } from '../http-limits.ts';
@@ -23,6 +24,7 @@ import { readBody } from '../read-body.ts';
 import type { CheckedRequest } from '../request-checks.ts';
 import { refuseUnread } from '../routes/refuse-unread.ts';
 import { createLineEncoder, type LineEncoder } from './line-encoder.ts';
+import { applyOutput, type OutputForm, parseOutput } from './output-form.ts';
 import { ResponseWriter, type WriteOutcome, waitForTurn } from './response-writer.ts';
 import type { StallWatch } from './stall-watch.ts';
 import type { StreamPermit, StreamPermits } from './stream-permits.ts';
@@ -95,7 +97,10 @@ async function begin(
     dialects: dataset.names.dialects,
     ...(dependencies.idls === undefined ? {} : { idls: dependencies.idls() }),
   };
-  const query = await runInTimeSlices(parseQuerySteps(body, rules));
+  const parameters = request.query as Readonly<Record<string, unknown>>;
+  const arrow = parseOutput(request.headers.accept, parameters);
+  const parsed = await runInTimeSlices(parseQuerySteps(body, rules));
+  const { query, form } = applyOutput(parsed, arrow);
   // Earlier responses on this connection may take minutes, so nothing is reserved before they end.
   await waitForTurn(reply.raw, request.raw.socket);
   if (request.raw.socket.destroyed) return null;
@@ -108,7 +113,7 @@ async function begin(
     const opened = await dataset.served.streams.open({ query, finalizedOnly, signal, isDeflated });
     const { dialect, fromBlock } = query;
     const sender = new StreamSender(
-      { reply, query: { dialect, fromBlock }, permit, encoding, startMs },
+      { reply, query: { dialect, fromBlock }, form, permit, encoding, startMs },
       dependencies,
     );
     if (!reply.raw.destroyed) return { sender, opened, permit };
@@ -127,6 +132,7 @@ const HEADER_PREFIXES: Readonly<Record<Dialect, string>> = { ledger: 'x-ledger',
 interface OpenRequest {
   readonly reply: FastifyReply;
   readonly query: Pick<Query, 'dialect' | 'fromBlock'>;
+  readonly form: OutputForm;
   readonly permit: StreamPermit;
   readonly encoding: Encoding;
   readonly startMs: number;
@@ -144,6 +150,7 @@ interface Pump {
 class StreamSender {
   readonly #reply: FastifyReply;
   readonly #query: OpenRequest['query'];
+  readonly #form: OutputForm;
   readonly #permit: StreamPermit;
   readonly #encoding: Encoding;
   readonly #dependencies: StreamRouteDependencies;
@@ -156,12 +163,13 @@ class StreamSender {
   #offered: Promise<WriteOutcome> | undefined;
 
   constructor(
-    { reply, query, permit, encoding, startMs }: OpenRequest,
+    { reply, query, form, permit, encoding, startMs }: OpenRequest,
     dependencies: StreamRouteDependencies,
   ) {
     this.#startMs = startMs;
     this.#reply = reply;
     this.#query = query;
+    this.#form = form;
     this.#permit = permit;
     this.#encoding = encoding;
     this.#dependencies = dependencies;
@@ -209,7 +217,7 @@ class StreamSender {
   #writeStart(): void {
     const reply = this.#reply;
     const { raw } = reply.hijack();
-    reply.header('content-type', 'application/jsonl').header('vary', varyOf(reply));
+    reply.header('content-type', this.#form.contentType).header('vary', this.#vary());
     if (this.#encoding !== 'identity') reply.header('content-encoding', this.#encoding);
     // Asks proxies not to buffer, because that would delay new blocks.
     reply.header('x-accel-buffering', 'no');
@@ -230,18 +238,28 @@ class StreamSender {
     this.#reply.header(`${prefix}-finalized-head-hash`, finalized.hash);
   }
 
+  #vary(): string {
+    const known = this.#reply.getHeader('vary');
+    const own = this.#form.isArrow ? 'Accept, Accept-Encoding' : 'Accept-Encoding';
+    return known === undefined ? own : `${String(known)}, ${own}`;
+  }
+
   async #sendEmpty(): Promise<void> {
     const { clock, limits } = this.#dependencies;
     const { signal } = this.#permit;
     if (this.#query.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
-    this.#reply.header('content-type', 'application/jsonl').header('vary', varyOf(this.#reply));
-    // The framework would add a charset to a text.
-    this.#reply.code(200).send(Buffer.alloc(0));
+    this.#reply.header('content-type', this.#form.contentType).header('vary', this.#vary());
+    const { start, isArrow } = this.#form;
+    // Bytes, because the framework would add a charset to a text.
+    const body = Buffer.concat([start ?? noBytes, isArrow ? END_OF_STREAM : noBytes]);
+    this.#reply.code(200).send(body);
   }
 
   /** Sends all pieces. After the status was sent there are no error responses, only early ends, which are counted by reason. */
   async #pump(pump: Pump): Promise<EndReason> {
     try {
+      const { start } = this.#form;
+      if (start !== undefined) await this.#deliver(await this.#encode(start, pump), pump.writer);
       for (;;) {
         const end = await this.#pumpNext(pump);
         if (end !== undefined) return end;
@@ -272,10 +290,7 @@ class StreamSender {
     this.#isWaiting = false;
     const offered = await this.#offered;
     if (offered !== undefined && offered !== 'written') return offered;
-    if (result.done === true) {
-      const outcome = await writer.end(await encoder.end());
-      return outcome === 'written' ? result.value : outcome;
-    }
+    if (result.done === true) return this.#finish(pump, result.value);
     // The next piece is produced while this one is compressed and sent.
     pump.next = lines.next();
     const piece = result.value;
@@ -284,6 +299,25 @@ class StreamSender {
     const delivered = this.#deliver(parts, writer, releaseWhenSent(piece));
     const outcome = delivered instanceof Promise ? await delivered : delivered;
     return outcome === 'written' ? undefined : outcome;
+  }
+
+  /** A stream of record batches has an end marker. Without it a reader knows that rows are missing, so a fault breaks the connection. */
+  async #finish({ encoder, writer }: Pump, end: StreamEnd): Promise<EndReason> {
+    const { isArrow } = this.#form;
+    if (isArrow && end === 'fault') {
+      this.#reply.raw.destroy();
+      return end;
+    }
+    const marker = isArrow ? await this.#encode(END_OF_STREAM, { encoder }) : [];
+    const outcome = await writer.end(Buffer.concat([...marker, await encoder.end()]));
+    return outcome === 'written' ? end : outcome;
+  }
+
+  async #encode(
+    bytes: Uint8Array,
+    { encoder }: Pick<Pump, 'encoder'>,
+  ): Promise<readonly Uint8Array[]> {
+    return encoder.encode(new LinePiece(bytes));
   }
 
   /** Sends a piece while the pump waits for the next one. Returns false if the pump must send it. */
@@ -341,7 +375,4 @@ function releaseWhenSent(piece: LinePiece): (() => void) | undefined {
   return piece.isReusable ? () => piece.release() : undefined;
 }
 
-function varyOf(reply: FastifyReply): string {
-  const known = reply.getHeader('vary');
-  return known === undefined ? 'Accept-Encoding' : `${String(known)}, Accept-Encoding`;
-}
+const noBytes = new Uint8Array(0);

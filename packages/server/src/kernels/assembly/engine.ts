@@ -11,5 +11,10 @@ export { writeUlong } from '../../../../base/src/assembly/integers';
 export { setKeys } from './engine/write-context';
 export { takeKeyMissing } from './engine/write-values';
 export { writeLines } from './engine/write-lines';
+export {
+  beginKeys, collectBlockRows, collectRows, copyKeyTexts, endKeys, gatherCoded, gatherEscaped, gatherFirstSignatures, gatherFlags, gatherHex, gatherInts,
+  gatherIntsOrNull, gatherKeyIds, gatherKeyLists, gatherKeyRanges, gatherKeys, gatherKeysOrNull, gatherLongs, gatherNullTexts, gatherNulls,
+  gatherOutcomes, gatherPaths, gatherPayers, gatherRanges, gatherSignatureLists, hasMissingKey, keyCount, sumOfRanges,
+} from './engine/gather';
 export { copyKeys, keyText } from './common/texts';
 export { DATA_TEXTS_BYTES, setDataTexts } from './engine/data-texts';

@@ -1,0 +1,122 @@
+/** Compares the rows per second of Arrow tables with those of JSON lines, for the queries of the first scan, in one thread. */
+import { createHash } from 'node:crypto';
+import { encodeSchema } from '@sluice/arrow/ipc-messages';
+import { ArrowStreamReader } from '@sluice/arrow/ipc-reader';
+import { ARROW_TABLE_NAMES, type ArrowTable } from '@sluice/protocol/arrow-table';
+import { arrowFields } from '@sluice/server/dist/engine/arrow-columns.js';
+import { Engine } from '@sluice/server/dist/engine/engine.js';
+import type { Query } from '@sluice/server/dist/query/query.js';
+import { selectTable } from '@sluice/server/dist/query/select-table.js';
+import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
+import { type Benchmark, quantilesOf } from './benchmark.ts';
+import { corpusBlocks } from './corpus-blocks.ts';
+import { makeQueries } from './first-scan/make-queries.ts';
+import { parseBody } from './parse-body.ts';
+import { readArgs, readCount } from './read-args.ts';
+import { alignTable } from './report-text.ts';
+
+const cacheBytesMax = 1 << 28;
+const warmRunCount = 3;
+const sampleBlockCount = 12;
+
+/** Processor time of this process, which depends less on the load of the machine than wall-clock time. */
+function usedMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e3;
+}
+
+interface Side {
+  readonly query: Query;
+  readonly samples: number[];
+  byteCount: number;
+}
+
+export const arrowBenchmark: Benchmark = {
+  name: 'arrow',
+  summary: 'rows of Arrow tables against those of JSON lines, by processor time',
+  options: [
+    '--blocks N    blocks of the simulated ledger (default 40)',
+    '--seed N      its seed (default 1)',
+    '--runs N      timed runs of each query (default 9)',
+  ],
+  async run(print, args) {
+    const text = { type: 'string' } as const;
+    const values = readArgs(args, { blocks: text, seed: text, runs: text });
+    const runCount = readCount('runs', values.runs, { fallback: 9, min: 1 });
+    const seed = readCount('seed', values.seed, { fallback: 1, min: 0 });
+    const blockCount = readCount('blocks', values.blocks, { fallback: 40, min: 1 });
+    const blocks = [...corpusBlocks({ seed, blockCount })];
+    const engine = new Engine({ cacheBytesMax });
+    engine.open('corpus', buildSegment(blocks));
+    print(`${blockCount} blocks of the simulated ledger, seed ${seed}, ${runCount} runs`);
+    const sample = blocks.slice(0, sampleBlockCount);
+    const queries = makeQueries({ sample, hasRareAccount: false });
+    const rows = [
+      [
+        ...['query', 'rows', 'lines ms', 'tables ms', 'rate', 'same rows', 'bytes'],
+        ...['same rows, each table', 'checksum'],
+      ],
+    ];
+    for (const { name, body, isOfAllBlocks } of queries)
+      if (!isOfAllBlocks)
+        rows.push([name, ...compare(engine, parseBody({ fromBlock: 0, ...body }), runCount)]);
+    for (const line of alignTable(rows)) print(line);
+  },
+};
+
+/** Alternates the sides, so that other load affects all equally. */
+function compare(engine: Engine, query: Query, runCount: number): string[] {
+  const side = (each: Query): Side => ({ query: each, samples: [], byteCount: 0 });
+  const lines = side(query);
+  const tables = ARROW_TABLE_NAMES.filter((table) => table !== 'blocks')
+    .map((table) => ({ table, ...count(engine, query, table) }))
+    .filter(({ rowCount }) => rowCount > 0)
+    .map((each) => ({
+      ...each,
+      arrow: side(each.selected),
+      json: side(withoutArrow(each.selected)),
+    }));
+  for (let run = -warmRunCount; run < runCount; run++)
+    for (const each of [lines, ...tables.flatMap(({ arrow, json }) => [arrow, json])]) {
+      const startMs = usedMs();
+      each.byteCount = 0;
+      for (const piece of engine.run('corpus', each.query)) each.byteCount += piece.length;
+      if (run >= 0) each.samples.push(usedMs() - startMs);
+    }
+  const ms = ({ samples }: Side) => quantilesOf(samples).p50;
+  const sum = (of: (table: (typeof tables)[number]) => number) =>
+    tables.reduce((total, table) => total + of(table), 0);
+  const times = (value: number) => `${value.toFixed(2)} ×`;
+  const [arrowMs, jsonMs] = [sum(({ arrow }) => ms(arrow)), sum(({ json }) => ms(json))];
+  const checksums = createHash('sha256').update(tables.map(({ checksum }) => checksum).join());
+  return [
+    String(sum(({ rowCount }) => rowCount)),
+    ms(lines).toFixed(1),
+    arrowMs.toFixed(1),
+    times(ms(lines) / arrowMs),
+    times(jsonMs / arrowMs),
+    times(sum(({ arrow }) => arrow.byteCount) / lines.byteCount),
+    tables.map(({ table, arrow, json }) => `${table} ${times(ms(json) / ms(arrow))}`).join(', '),
+    checksums.digest('hex').slice(0, 12),
+  ];
+}
+
+/** The same rows as lines. */
+function withoutArrow({ arrow: _arrow, ...query }: Query): Query {
+  return query;
+}
+
+/** Returns the number of rows of a table, and a checksum of its bytes. */
+function count(engine: Engine, query: Query, table: ArrowTable) {
+  const arrow = { table, addresses: 'text' } as const;
+  const selected = selectTable(query, arrow);
+  const reader = new ArrowStreamReader();
+  const hash = createHash('sha256');
+  reader.push(encodeSchema(arrowFields(selected, arrow)));
+  let rowCount = 0;
+  for (const piece of engine.run('corpus', selected)) {
+    hash.update(piece);
+    for (const { length } of reader.push(piece)) rowCount += length;
+  }
+  return { selected, rowCount, checksum: hash.digest('hex') };
+}
