@@ -142,7 +142,7 @@ function readRange(world: World, random: Random): void {
     parentHash: random.chance(0.4) ? chooseParent(world, from, random) : undefined,
     finalizedOnly: random.chance(0.3),
     isGzipped: random.chance(0.3),
-    pauseMs: random.chance(0.1) ? random.unit() * 20_000 : 0,
+    pauseMs: random.chance(0.1) ? random.unit() * 8_000 : 0,
   });
 }
 

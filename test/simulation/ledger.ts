@@ -106,9 +106,13 @@ export class Ledger {
     return at === block;
   }
 
-  /** Returns a block with other content than the ledger has, for sources that lie. */
+  /** Returns a block with another parent, by slot or by hash, for sources that lie. */
   distort({ block, parent }: LedgerBlock): LedgerBlock {
-    const header = { ...block.header, parentHash: toBlockHash(this.#randomText(32)) };
+    const { number, parentSlot } = block.header;
+    const header =
+      number % 2 === 0 && parentSlot > 0
+        ? { ...block.header, parentSlot: toSlot(parentSlot - 1) }
+        : { ...block.header, parentHash: toBlockHash(this.#randomText(32)) };
     return new LedgerBlock({ ...block, header }, parent);
   }
 

@@ -221,9 +221,9 @@ export class World {
 
   /** Whether something is broken now, so that requests may fail. */
   get isBroken(): boolean {
-    return (
-      this.service?.dataset === undefined || this.diskFault !== undefined || this.damages.size > 0
-    );
+    const dataset = this.service?.dataset;
+    if (dataset === undefined || dataset.snapshot().start === null) return true;
+    return this.diskFault !== undefined || this.damages.size > 0;
   }
 
   #look(): void {
@@ -272,8 +272,10 @@ export class World {
     }
     const lag = this.#lag();
     must(lag === undefined, `after ${convergeSecondsMax} s without faults: ${lag}`);
-    // Streams without a new block end after 30 s.
+    // Streams without a new block end after 30 s, and some clients read slowly.
     await this.scheduler.advance(40_000);
+    for (let second = 0; second < readSecondsMax && this.readers.size > 0; second += 10)
+      await this.scheduler.advance(10_000);
     must(this.readers.size === 0, 'every request ends');
     this.#checkRest();
   }
@@ -314,5 +316,6 @@ export class World {
 /** The longest pause of a source is its quarantine of a minute. */
 const convergeSecondsMax = 180;
 const stopSecondsMax = 30;
+const readSecondsMax = 1_000;
 /** Alarms that tell what happened, and are not ended by its end. */
 const lastingAlarms: ReadonlySet<string> = new Set(['segment-damaged']);

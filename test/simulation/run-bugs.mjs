@@ -1,0 +1,140 @@
+/**
+ * Plants each bug of `planted-bugs.mjs` in a copy of the repository and reports what finds it: `npm run test:bugs`.
+ *
+ *   npm run test:bugs -- --seconds 60 --only fork     a minute of simulation for each bug whose name contains "fork"
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import ts from 'typescript';
+import { plantedBugs } from './planted-bugs.mjs';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '300' },
+    only: { type: 'string', default: '' },
+    tests: { type: 'boolean', default: false },
+  },
+});
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const secondsMax = Number(values.seconds);
+const copied = [
+  'package.json',
+  'package-lock.json',
+  'vitest.config.ts',
+  'packages',
+  'test',
+  'docs',
+];
+const configuration = [
+  'tsconfig.base.json',
+  'tsconfig.json',
+  'README.md',
+  'ARCHITECTURE.md',
+  'bench',
+];
+const bundle = 'node_modules/.simulation/simulate.mjs';
+
+/** Copies what the simulation and the tests need. The copy has the dependencies of the repository, and its own packages. */
+function makeCopy() {
+  spawnSync(process.execPath, ['test/simulation/run.mjs', '--help'], { cwd: root });
+  const copy = mkdtempSync(join(tmpdir(), 'sluice-bugs-'));
+  for (const name of [...copied, ...configuration])
+    cpSync(join(root, name), join(copy, name), { recursive: true, preserveTimestamps: true });
+  mkdirSync(join(copy, 'node_modules/@sluice'), { recursive: true });
+  mkdirSync(join(copy, dirname(bundle)));
+  for (const name of readdirSync(join(root, 'node_modules')))
+    if (name !== '@sluice' && name !== '.simulation')
+      symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name));
+  for (const name of readdirSync(join(copy, 'packages')))
+    symlinkSync(join(copy, 'packages', name), join(copy, 'node_modules/@sluice', name));
+  const text = readFileSync(join(root, bundle), 'utf8');
+  writeFileSync(join(copy, bundle), text.replaceAll(`${root}/packages/`, `${copy}/packages/`));
+  return copy;
+}
+
+/** Changes a source of the copy, and its built file without checking types, which would take a minute. */
+function plant(copy, { file, find, replace }) {
+  const source = readFileSync(join(root, file), 'utf8');
+  writeFileSync(
+    join(copy, file),
+    source.replace(find, () => replace),
+  );
+  const { compilerOptions } = ts.readConfigFile(
+    join(root, 'tsconfig.base.json'),
+    ts.sys.readFile,
+  ).config;
+  const { options } = ts.convertCompilerOptionsFromJson(compilerOptions, root);
+  const built = file.replace('/src/', '/dist/').replace(/\.ts$/, '.js');
+  const changed = readFileSync(join(copy, file), 'utf8');
+  const { outputText } = ts.transpileModule(changed, {
+    fileName: file,
+    compilerOptions: { ...options, module: ts.ModuleKind.ESNext },
+  });
+  writeFileSync(join(copy, built), outputText);
+  return () => {
+    for (const path of [file, built])
+      cpSync(join(root, path), join(copy, path), { preserveTimestamps: true });
+  };
+}
+
+/** Simulates worlds in the copy until one fails. Returns the violated rule. */
+function simulate(copy) {
+  const script = `import(${JSON.stringify(join(copy, bundle))}).then(({ simulate }) =>
+    simulate(['--seconds', '${secondsMax}', '--steps', '12000'], console.log))`;
+  const child = spawn(process.execPath, ['-e', script], { cwd: copy });
+  return new Promise((resolve) => {
+    let output = '';
+    const timer = setTimeout(() => child.kill('SIGKILL'), secondsMax * 1000 + 30_000);
+    const take = (chunk) => {
+      output += chunk;
+      // The run is not shrunk.
+      if (/^(failed after.*|.*Error.*)\n/m.test(output)) child.kill('SIGKILL');
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    child.on('close', () => {
+      clearTimeout(timer);
+      resolve(/^(?:failed after action \d+: )?(\w*(?:Violation|Error).*)$/m.exec(output)?.[1]);
+    });
+  });
+}
+
+function runTests(copy, tests) {
+  const { status, stdout } = spawnSync('npx', ['vitest', 'run', ...tests], {
+    cwd: copy,
+    timeout: 300_000,
+    encoding: 'utf8',
+  });
+  return status === 0 ? undefined : /FAIL\s+(.*)/.exec(stdout)?.[1];
+}
+
+const copy = makeCopy();
+process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
+process.stdout.write('| Bug | Found by | After |\n|---|---|---|\n');
+let survivorCount = 0;
+for (const bug of plantedBugs.filter(({ name }) => name.includes(values.only))) {
+  const restore = plant(copy, bug);
+  const startMs = Date.now();
+  const rule = values.tests ? undefined : await simulate(copy);
+  const failed = rule ?? runTests(copy, bug.tests ?? []);
+  const how = rule === undefined ? 'a test' : 'the simulation';
+  const found = failed === undefined ? 'nothing' : `${how}: ${failed.trim()}`;
+  if (failed === undefined) survivorCount++;
+  const seconds = Math.round((Date.now() - startMs) / 1000);
+  process.stdout.write(`| ${bug.name} | ${found.replaceAll('|', '/')} | ${seconds} s |\n`);
+  restore();
+}
+process.exitCode = survivorCount === 0 ? 0 : 1;
