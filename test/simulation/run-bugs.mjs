@@ -2,6 +2,7 @@
  * Plants each bug of `planted-bugs.mjs` in a copy of the repository and reports what finds it: `npm run test:bugs`.
  *
  *   npm run test:bugs -- --seconds 60 --only fork     a minute of simulation for each bug whose name contains "fork"
+ *   npm run test:bugs -- --by tests                   without the simulation
  */
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -25,7 +26,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '300' },
     only: { type: 'string', default: '' },
-    tests: { type: 'boolean', default: false },
+    by: { type: 'string', default: 'simulation,tests' },
   },
 });
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -93,7 +94,7 @@ function plant(copy, { file, find, replace }) {
 /** Simulates worlds in the copy until one fails. Returns the violated rule. */
 function simulate(copy) {
   const script = `import(${JSON.stringify(join(copy, bundle))}).then(({ simulate }) =>
-    simulate(['--seconds', '${secondsMax}', '--steps', '12000'], console.log))`;
+    simulate(['--seconds', '${secondsMax}', '--steps', '8000'], console.log))`;
   const child = spawn(process.execPath, ['-e', script], { cwd: copy });
   return new Promise((resolve) => {
     let output = '';
@@ -113,12 +114,13 @@ function simulate(copy) {
 }
 
 function runTests(copy, tests) {
-  const { status, stdout } = spawnSync('npx', ['vitest', 'run', ...tests], {
+  const { status, stdout, stderr } = spawnSync('npx', ['vitest', 'run', ...tests], {
     cwd: copy,
+    env: { ...process.env, NO_COLOR: '1' },
     timeout: 300_000,
     encoding: 'utf8',
   });
-  return status === 0 ? undefined : /FAIL\s+(.*)/.exec(stdout)?.[1];
+  return status === 0 ? undefined : (/FAIL\s+(.*)/.exec(`${stderr}${stdout}`)?.[1] ?? 'no name');
 }
 
 const copy = makeCopy();
@@ -128,8 +130,9 @@ let survivorCount = 0;
 for (const bug of plantedBugs.filter(({ name }) => name.includes(values.only))) {
   const restore = plant(copy, bug);
   const startMs = Date.now();
-  const rule = values.tests ? undefined : await simulate(copy);
-  const failed = rule ?? runTests(copy, bug.tests ?? []);
+  const rule = values.by.includes('simulation') ? await simulate(copy) : undefined;
+  const isTested = rule === undefined && values.by.includes('tests') && bug.tests !== undefined;
+  const failed = isTested ? runTests(copy, bug.tests) : rule;
   const how = rule === undefined ? 'a test' : 'the simulation';
   const found = failed === undefined ? 'nothing' : `${how}: ${failed.trim()}`;
   if (failed === undefined) survivorCount++;

@@ -288,6 +288,7 @@ export class World {
     if (current?.head !== ledger.head) return `the head is ${current?.head?.slot}`;
     if (current.finalized !== (ledger.finalized ?? null))
       return `the finalized head is ${current.finalized?.slot}`;
+    if (service.ingester?.status.backfill != null) return 'the backfill is not complete';
     const [follower, finalFollower] = this.followers;
     const tip = follower?.held.at(-1);
     if (tip?.hash !== ledger.head.hash) return `a follower is at ${tip?.number}`;

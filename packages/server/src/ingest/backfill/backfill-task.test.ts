@@ -103,3 +103,16 @@ test('error: a bug ends the task', async () => {
   state.end(new TypeError('a bug'));
   await expect(running).rejects.toThrow('a bug');
 });
+
+test('behavior: the alarm ends with the backfill, even if its last attempt loads no new block', async () => {
+  const { clock, alarms, state, running } = await start();
+  state.link(49);
+  state.end(new CodedError('dataset-write-failed'));
+  await clock.advance(1_000);
+  expect(alarms.has('backfill-stalled')).toBe(true);
+  await clock.advance(59_000);
+  state.link(49);
+  state.end();
+  await running;
+  expect(alarms.list()).toEqual([]);
+});

@@ -63,6 +63,8 @@ export class BackfillTask {
     try {
       await Backfill.run(options, { ...this.#dependencies, onBlock }, signal);
       this.#isDone = true;
+      // The last attempt may have stored blocks that an earlier one had loaded and counted.
+      this.#dependencies.dataset.alarms.clear(alarm);
       const { progress } = this.#meter;
       if (progress.blocks > 0) this.#dependencies.onDone?.(progress);
       return undefined;
