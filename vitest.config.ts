@@ -7,7 +7,7 @@ import { slowFiles } from './test/slow/slow-files.ts';
 /** The tests that run whole programs take longest. */
 const programs = ['test/command/', 'test/service/'];
 /** Tests that run whole programs for long have commands of their own, and `npm run check` runs those of `test/tidy`. */
-const apart = 'bench|browser|client|cluster|examples|guide|node|service|simulator|tidy';
+const apart = 'bench|browser|client|cluster|examples|guide|node|service|simulator|sync|tidy';
 
 /** Starts the slowest files first, so that no worker has to wait for one of them at the end. */
 class SlowestFirst extends BaseSequencer {

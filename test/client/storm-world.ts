@@ -151,21 +151,22 @@ export class StormWorld {
     for (let slot = first; slot <= last; slot++) {
       const block = this.node.ledger.chain.blockAt(slot);
       if (block === undefined) continue;
-      const { blockhash, transactions } = await this.#getBlock(slot);
+      const { blockhash, transactions } = await this.readBlock<NodeBlock>(slot);
       const signatures = transactions.map(({ transaction }) => transaction.signatures[0] ?? '');
       blocks.push({ number: slot, hash: blockhash, signatures });
     }
     return blocks;
   }
 
-  async #getBlock(slot: number): Promise<NodeBlock> {
+  /** Reads a block as the node returns it. */
+  async readBlock<Block>(slot: number): Promise<Block> {
     const params = [slot, { maxSupportedTransactionVersion: 0, rewards: false }];
     const response = await fetch(this.node.rpcUrl, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: slot, method: 'getBlock', params }),
     });
-    const { result } = (await response.json()) as { result?: NodeBlock };
+    const { result } = (await response.json()) as { result?: Block };
     assert(result, `the node returns block ${slot}`);
     return result;
   }

@@ -1,5 +1,5 @@
 /**
- * The configuration of tests that run clients, the examples and the programs of the guide with a service under forks and kills. They take
+ * The configuration of tests that run clients, the examples, the programs of the guide and `sluice sync` with a service under forks and kills. They take
  * long.
  */
 import { defineConfig } from 'vitest/config';
@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     name: 'consumers',
     globalSetup: './test/build-once.ts',
-    include: ['client', 'examples', 'guide'].map((folder) => `test/${folder}/**/*.test.ts`),
+    include: ['client', 'examples', 'guide', 'sync'].map((folder) => `test/${folder}/**/*.test.ts`),
     // One file runs at a time, because each keeps both cores busy.
     fileParallelism: false,
     testTimeout: 180_000,

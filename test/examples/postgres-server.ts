@@ -35,11 +35,16 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Starts a real PostgreSQL server in its own folder. */
-export async function startPostgres(): Promise<Database> {
+export interface PostgresServer extends Database {
+  /** Kills the server with SIGKILL and starts it again. */
+  restart(): Promise<void>;
+}
+
+/** Starts a real PostgreSQL server in its own folder, or with its data in a given one. */
+export async function startPostgres(parent = tmpdir()): Promise<PostgresServer> {
   const bin = programs ?? '';
   const user = findUser();
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-postgres-'));
+  const folder = mkdtempSync(join(parent, 'sluice-postgres-'));
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
   const options = { ...user, stdio: 'ignore', cwd: folder } as const;
@@ -50,21 +55,34 @@ export async function startPostgres(): Promise<Database> {
   );
   const port = await findFreePort();
   const args = ['-D', data, '-p', String(port), '-k', folder, '-h', '127.0.0.1', '-F'];
-  const server = spawn(join(bin, 'postgres'), args, options);
+  const start = () => spawn(join(bin, 'postgres'), args, options);
+  let server = start();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const sql = postgres(url, { onnotice: () => undefined, max: 1 });
-  for (;;) {
-    const isReady = await sql`select 1`.then(
-      () => true,
-      () => false,
-    );
-    if (isReady) break;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const waitUntilReady = async () => {
+    for (;;) {
+      const isReady = await sql`select 1`.then(
+        () => true,
+        () => false,
+      );
+      if (isReady) return;
+      // After a kill it refuses to start while processes of its predecessor end.
+      if (server.exitCode !== null) server = start();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  await waitUntilReady();
   return {
     name: 'PostgreSQL',
     url,
     query: async (text) => [...(await sql.unsafe(text))] as Record<string, unknown>[],
+    restart: async () => {
+      const ended = once(server, 'exit');
+      server.kill('SIGKILL');
+      await ended;
+      server = start();
+      await waitUntilReady();
+    },
     close: async () => {
       await sql.end();
       const ended = once(server, 'exit');

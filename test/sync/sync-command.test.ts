@@ -1,0 +1,289 @@
+/** What a user of `sluice sync` meets: changes of the file, a second process, a full disk, and errors, with real PostgreSQL. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { StormWorld } from '../client/storm-world.ts';
+import { hasPostgres, type PostgresServer, startPostgres } from '../examples/postgres-server.ts';
+import { SyncProcess } from './sync-process.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-sync-'));
+const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const slotMs = 400;
+
+let world: StormWorld;
+let database: PostgresServer;
+
+beforeAll(async () => {
+  if (!hasPostgres) return;
+  database = await startPostgres();
+  world = await StormWorld.start({
+    seed: 4,
+    slotMs,
+    killEverySlots: Infinity,
+    forkEverySlots: 1,
+    burstSlotsMax: 1,
+    forkDepthMax: 1,
+    cutBytes: 1e9,
+  });
+  world.node.ledger.time.advance(60 * slotMs);
+  // All ranges of the tests are finalized.
+  while ((await readHead('finalized-head')) < 110) await systemClock.sleep(20);
+});
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await world?.close();
+  await database?.close();
+});
+
+async function readHead(name: 'head' | 'finalized-head'): Promise<number> {
+  const head = (await (await fetch(`${world.directUrl}/${name}`)).json()) as {
+    number: number;
+  } | null;
+  return head?.number ?? -1;
+}
+
+function writeTables(name: string, text: string): string {
+  const file = join(folder, `${name}.yaml`);
+  writeFileSync(file, text);
+  return file;
+}
+
+function sync(...args: string[]): SyncProcess {
+  return new SyncProcess([world.directUrl, '--to', database.url, ...args]).start();
+}
+
+/** Runs the command to its end and returns the exit code with everything that it printed. */
+async function run(...args: string[]): Promise<string> {
+  const process = sync(...args);
+  const code = await process.finish();
+  return `${code} ${process.output}${process.errors}`;
+}
+
+async function readOne(query: string): Promise<Record<string, unknown>> {
+  return (await database.query(query))[0] ?? {};
+}
+
+/** Waits until a query returns true. */
+async function waitFor(query: string): Promise<void> {
+  for (;;) {
+    const { done } = await readOne(`select (${query}) as done`).catch(() => ({ done: false }));
+    if (done === true) return;
+    await systemClock.sleep(20);
+  }
+}
+
+const slotOf = (table: string) =>
+  `select slot from sluice.tables where table_name = 'public.${table}' and phase = 'follow'`;
+
+describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
+  test('behavior: new columns, indexes and tables are added while rows arrive, and another query is refused', async () => {
+    const item = `{ programId: ${tokenProgram}, name: transfer }`;
+    const before = writeTables(
+      'a',
+      `tables: { moves: { instructions: [${item}], columns: { amount: args.amount } } }`,
+    );
+    expect(await run('--tables', before, '--to-block', '60')).toMatch(/^0 /);
+    const columns =
+      '{ amount: args.amount, source: accounts.source, signature: transaction.signature }';
+    const after = writeTables(
+      'b',
+      `tables: { moves: { instructions: [${item}], columns: ${columns}, indexes: [source] }, rewards: {} }`,
+    );
+    const process = sync('--tables', after);
+    try {
+      await waitFor(`select fill is null and (${slotOf('rewards')}) >= 100 and (${slotOf('moves')}) >= 100
+        from sluice.tables where table_name = 'public.moves'`);
+    } finally {
+      await process.kill('SIGTERM');
+    }
+    const { all, filled, signed } = await readOne(
+      `select count(*)::int as all, count(source)::int as filled, count(signature)::int as signed from moves where slot <= 60`,
+    );
+    expect(Number(all)).toBeGreaterThan(5);
+    expect([filled, signed]).toEqual([all, all]);
+    // The filled values are those of a table that is loaded with the columns from the start.
+    expect(
+      await run(
+        '--tables',
+        writeTables(
+          'c',
+          `tables: { moves_again: { instructions: [${item}], columns: ${columns} } }`,
+        ),
+        '--to-block',
+        '90',
+      ),
+    ).toMatch(/^0 /);
+    expect(
+      await readOne(`select count(*)::int as differing from (
+        (select * from moves where slot <= 90 except select * from moves_again) union all
+        (select * from moves_again except select * from moves where slot <= 90)) d`),
+    ).toEqual({ differing: 0 });
+    expect(
+      await readOne(`select count(*)::int as count from pg_indexes where tablename = 'moves'`),
+    ).toEqual({ count: 2 });
+
+    const changed = writeTables(
+      'd',
+      `tables: { moves: { instructions: [{ programId: ${tokenProgram}, name: transferChecked }] } }`,
+    );
+    const refused = await run('--tables', changed, '--to-block', '60');
+    expect(refused).toMatch(/^1 /);
+    expect(refused).toContain('--rebuild');
+    expect(refused).toContain('[sync-table-changed]');
+    expect(await run('--tables', changed, '--to-block', '60', '--rebuild')).toMatch(/^0 /);
+  });
+
+  test('behavior: a row is visible within 100 ms of the arrival of its block, and status and metrics report it', async () => {
+    const process = sync('--table', 'blocks', '--metrics-port', '0');
+    try {
+      await waitFor(`(${slotOf('blocks')}) >= 100`);
+      const delays: number[] = [];
+      for (let i = 0; i < 20; i++) {
+        const from = world.slot + 1;
+        world.node.ledger.time.advance(slotMs);
+        if (world.node.ledger.chain.blockAt(from) === undefined) continue;
+        // The head of the service is read until it has the block.
+        while ((await readHead('head')) < from) await systemClock.sleep(1);
+        const startMs = performance.now();
+        while ((await database.query(`select 1 from blocks where slot >= ${from}`)).length === 0)
+          await systemClock.sleep(1);
+        delays.push(performance.now() - startMs);
+      }
+      delays.sort((a, b) => a - b);
+      expect(delays[Math.floor(delays.length / 2)]).toBeLessThan(100);
+      const [, url = ''] = /metrics: (\S+)/.exec(process.errors) ?? [];
+      const metrics = await (await fetch(url)).text();
+      expect(metrics).toMatch(/sluice_sync_slot\{table="public.blocks"\} 1\d\d/);
+      expect(metrics).toContain('sluice_sync_following{table="public.blocks"} 1');
+      const second = await run('--table', 'blocks');
+      expect(second).toMatch(/^1 /);
+      expect(second).toContain('[sync-table-busy]');
+      const status = new SyncProcess(['status', '--to', database.url]).start();
+      expect(await status.finish()).toBe(0);
+      const rows = JSON.parse(status.output) as {
+        table: string;
+        phase: string;
+        rowCount: number;
+      }[];
+      const blocks = rows.find(({ table }) => table === 'public.blocks');
+      expect(blocks).toMatchObject({ phase: 'follow', loadedShare: 1 });
+      expect(blocks?.rowCount).toBeGreaterThan(80);
+    } finally {
+      await process.kill('SIGTERM');
+    }
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  test.skipIf(!isRoot)(
+    `behavior: while the disk of the database is full the command waits, and then continues${isRoot ? '' : ' (skipped: needs root)'}`,
+    async () => {
+      const disk = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
+      chmodSync(disk, 0o777);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=120m', 'tmpfs', disk]);
+      const small = await startPostgres(disk).catch((error: unknown) => {
+        execFileSync('umount', [disk]);
+        throw error;
+      });
+      const filler = join(disk, 'filler');
+      const process = new SyncProcess([world.directUrl, '--to', small.url, '--table', 'logs']);
+      try {
+        process.start();
+        const isFollowing = `select 1 from sluice.tables where phase = 'follow'`;
+        while ((await small.query(isFollowing).catch(() => [])).length === 0)
+          await systemClock.sleep(20);
+        execFileSync('bash', ['-c', `dd if=/dev/zero of=${filler} bs=1M status=none 2>&1 || true`]);
+        const last = world.slot + 40;
+        world.node.ledger.time.advance(40 * slotMs);
+        while (!process.errors.includes('trying again')) await systemClock.sleep(20);
+        expect(process.errors).toMatch(/No space left/);
+        rmSync(filler);
+        const isStored = `select 1 from sluice.tables where slot >= ${last - 5} and row_count = (select count(*) from logs)`;
+        while ((await small.query(isStored).catch(() => [])).length === 0)
+          await systemClock.sleep(50);
+      } finally {
+        await process.kill();
+        await small.close();
+        execFileSync('umount', [disk]);
+      }
+    },
+  );
+
+  test('error: each failure has a code and says what to do', async () => {
+    await database.query('create table mine (a int)');
+    await database.query(`create user poor`);
+    const poor = database.url.replace('postgres@', 'poor@');
+    const at = (to: string) => ['--to', to, '--table', 'rewards', '--to-block', '10'];
+    const cases: readonly [readonly string[], string, string][] = [
+      [
+        ['--table', 'mine', '--program', tokenProgram, '--instruction', 'transfer'],
+        'sync-table-foreign',
+        'another name',
+      ],
+      [
+        ['--table', 'x', '--program', tokenProgram, '--instruction', 'transfr'],
+        'sync-name-unknown',
+        'nearest transfer',
+      ],
+      [
+        [
+          '--table',
+          'x',
+          '--program',
+          'So11111111111111111111111111111111111111112',
+          '--event',
+          'A',
+        ],
+        'sync-idl-missing',
+        'register the IDL',
+      ],
+      [['--table', 'x'], 'cli-usage', 'transactions'],
+      [at('mysql://127.0.0.1/x'), 'sync-target-unknown', 'postgres://'],
+      [at('postgres://127.0.0.1:1/x'), 'sync-target-unreachable', 'connection refused'],
+      [at(database.url.replace(/[^/]*$/, 'nothing')), 'sync-target-login', 'does not exist'],
+      [
+        ['--to', poor, '--table', 'rewards2.rewards', '--to-block', '10'],
+        'sync-target-permission',
+        'permission denied',
+      ],
+      [['--tables', '/nothing.yaml'], 'cli-file-unreadable', 'no such file'],
+    ];
+    for (const [args, code, text] of cases) {
+      const result = await run(...args);
+      expect(result).toMatch(/^[12] /);
+      expect(result).toContain(`[${code}]`);
+      expect(result).toContain(text);
+    }
+    const secret = await run(...at('postgres://me:hunter2@127.0.0.1:1/x'));
+    expect(secret).not.toContain('hunter2');
+  });
+
+  test('behavior: a dry run prints statements and rows, and writes nothing', async () => {
+    const file = writeTables(
+      'dry',
+      `tables: { dry: { tokenBalances: [{}], columns: { shown: "shift(postAmount, postDecimals)" }, indexes: [account] } }`,
+    );
+    const result = await run('--tables', file, '--dry-run');
+    expect(result).toContain('create table "public"."dry"');
+    expect(result).toContain('create index on "public"."dry" ("account");');
+    expect(result).toContain('-- 5 rows');
+    expect(await readOne(`select to_regclass('public.dry') as found`)).toEqual({ found: null });
+  });
+
+  test('behavior: a table that was dropped is created and loaded again', async () => {
+    expect(await run('--table', 'balances', '--to-block', '50')).toMatch(/^0 /);
+    const { count } = await readOne('select count(*)::int as count from balances');
+    await database.query('drop table balances');
+    expect(await run('--table', 'balances', '--to-block', '50')).toMatch(/^0 /);
+    expect(await readOne('select count(*)::int as count from balances')).toEqual({ count });
+    expect(await run('--table', 'balances', '--to-block', '70')).toMatch(/^0 /);
+    const later = await readOne(
+      'select count(*)::int as count, max(slot)::int as last from balances',
+    );
+    expect(Number(later['count'])).toBeGreaterThan(Number(count));
+    expect(Number(later['last'])).toBeLessThanOrEqual(70);
+  });
+});
