@@ -62,13 +62,14 @@ export const historyBenchmark: Benchmark = {
 const shares = [0.01, 0.1, 1];
 /**
  * Segments with half the number of blocks that a segment can have, so that they are not merged. A real ledger has about one signature for each
- * transaction, and two or three accounts for each that no other transaction of the segment has.
+ * transaction, two or three accounts for each that no other transaction of the segment has, and 540 bytes of segments for each.
  */
 const large = {
   transactionsPerBlock: 1,
   blocksPerSegment: 4_096,
   signaturesPerTransaction: 1,
   newAccountsPerTransaction: 2,
+  logBytesPerTransaction: 300,
 };
 /** Segments that are not merged, so that there are many. */
 const small = { transactionsPerBlock: 1, blocksPerSegment: 1, mergeBytes: 1 };
@@ -87,6 +88,7 @@ interface HistoryOptions {
   readonly mergeBytes?: number;
   readonly signaturesPerTransaction?: number;
   readonly newAccountsPerTransaction?: number;
+  readonly logBytesPerTransaction?: number;
   readonly label: string;
   readonly seed: number;
   readonly repeatCount: number;

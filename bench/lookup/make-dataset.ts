@@ -33,6 +33,8 @@ export interface DatasetShape {
   readonly mergeBytes?: number;
   /** The number of signatures of each transaction; 12 if absent, which fills the index of a small segment like that of a large one. */
   readonly signaturesPerTransaction?: number;
+  /** The number of bytes of each transaction's first log that cannot be compressed; 0 if absent. */
+  readonly logBytesPerTransaction?: number;
   /** The number of accounts of each transaction that no other transaction names; 0 if absent. */
   readonly newAccountsPerTransaction?: number;
 }
@@ -89,11 +91,12 @@ function* writeSegments(folder: string, shape: DatasetShape): Generator<SealedSe
   const blockCount = segmentCount * blocksPerSegment;
   const rareBefore = (at: number) => Math.floor((at * rareBlockCount) / blockCount);
   const range = { firstSlot: 1_000, blockCount: templateCount };
-  const templates = [...simulatedRecords({ seed, transactionsPerBlock }, range)];
+  const records = [...simulatedRecords({ seed, transactionsPerBlock }, range)];
+  const templates = records.filter(({ transactions }) => transactions.length > 0);
   for (let number = 0; number < segmentCount; number++) {
     const blocks = Array.from({ length: blocksPerSegment }, (_, i) => {
       const at = number * blocksPerSegment + i;
-      const block = derive(templates[at % templateCount] as Block, shape, at);
+      const block = derive(templates[at % templates.length] as Block, shape, at);
       return rareBefore(at + 1) > rareBefore(at) ? withRareAccount(block, seed) : block;
     });
     const buffer = new SegmentBuffer();
@@ -109,10 +112,22 @@ function* writeSegments(folder: string, shape: DatasetShape): Generator<SealedSe
   }
 }
 
+/** Returns the logs with bytes at the end of each transaction's first one that cannot be compressed. */
+function withNoise(logs: Block['logs'], byteLength: number, seed: string): Block['logs'] {
+  if (byteLength === 0) return logs;
+  return logs.map((log, i) => {
+    if (log.transactionIndex === logs[i - 1]?.transactionIndex) return log;
+    const noise = createHash('shake256', { outputLength: byteLength }).update(`${seed} ${i}`);
+    return { ...log, message: `${log.message} ${noise.digest('base64')}` };
+  });
+}
+
 function derive(block: Block, shape: DatasetShape, number: number): Block {
   const { seed, signaturesPerTransaction = 12, newAccountsPerTransaction = 0 } = shape;
+  const logs = withNoise(block.logs, shape.logBytesPerTransaction ?? 0, `log ${seed} ${number}`);
   return {
     ...block,
+    logs,
     header: {
       ...block.header,
       number: toSlot(firstSlot + number),

@@ -236,6 +236,9 @@ export interface ErrorDetails {
     readonly head: number | null;
     readonly bytes: number | null;
   };
+  'backup-differs': { readonly dataset: string; readonly slot: number; readonly hash: string };
+  'backup-missing': { readonly from: string; readonly dataset?: string };
+  'backup-target-unknown': { readonly target: string };
   'dataset-exists': { readonly folder: string };
   'dataset-folder-shared': { readonly folder: string; readonly datasets: string };
   'dataset-genesis-differs': { readonly genesisHash: string; readonly known: string };

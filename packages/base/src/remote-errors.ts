@@ -32,6 +32,15 @@ export const REMOTE_ERRORS = {
   'store-owned': {
     text: 'another data folder wrote the manifest of this dataset last; move this folder away to take the dataset over from the store, or use another prefix',
   },
+  'backup-differs': {
+    text: 'the backup has a finalized block that the dataset does not have: it is a backup of another chain, or of a newer state. Use another target, or remove this backup if it is no longer needed',
+  },
+  'backup-missing': {
+    text: 'there is no backup; check the address, or run sluice backup first',
+  },
+  'backup-target-unknown': {
+    text: 'the target must be a folder or s3://BUCKET/PREFIX',
+  },
   'dataset-exists': {
     text: 'the data folder already has this dataset; use another data folder, or drop it first',
   },

@@ -18,6 +18,8 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   import: async () => (await import('./commands/import.ts')).buildImportCommand,
   backfill: async () => (await import('./commands/backfill.ts')).buildBackfillCommand,
   dataset: async () => (await import('./commands/dataset.ts')).buildDatasetCommand,
+  backup: async () => (await import('./commands/backup.ts')).buildBackupCommand,
+  restore: async () => (await import('./commands/backup.ts')).buildRestoreCommand,
   verify: async () => (await import('./commands/verify.ts')).buildVerifyCommand,
   keys: async () => (await import('./commands/keys.ts')).buildKeysCommand,
   simulate: async () => (await import('./commands/simulate.ts')).buildSimulateCommand,

@@ -138,6 +138,16 @@ export class BucketIndexes {
     }
   }
 
+  /** Reads all pieces and compares their lengths. A page is verified whenever it is read. */
+  async verify(run: IndexRun): Promise<void> {
+    const { store } = this.#dependencies;
+    for (const piece of piecesOf(run)) {
+      const { length } = await store.get(this.#keyOf(piece));
+      if (length !== piece.byteLength)
+        throw new CodedError('segment-damaged', { segment: piece.name });
+    }
+  }
+
   /** Copies an index from the store to a new local file. */
   async download(run: IndexRun, target: LocalFile): Promise<void> {
     const { store } = this.#dependencies;

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { CodedError, isCodedError } from '@sluice/base/errors';
-import type { SealedSegment } from '../chain/chain-snapshot.ts';
+import type { ChainSnapshot, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import {
   allLists,
   indexFile,
@@ -8,56 +8,121 @@ import {
   segmentsFrom,
   totalSealed,
 } from '../chain/segment-lists.ts';
+import type { Manifest } from '../dataset/manifest.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { restoreDataset } from '../dataset/stored/restore-dataset.ts';
 import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../storage/fs.ts';
 import type { Bucket } from './bucket.ts';
 import { sealedPart } from './bucket-manifest.ts';
 import { checksumOf } from './bucket-segments.ts';
-import type { TransferDependencies } from './push-dataset.ts';
+import { type CopyDependencies, type CopyTarget, copyDataset } from './copy-dataset.ts';
 
 /** No dataset name has this suffix, so an incomplete folder is never mistaken for a dataset. */
 const partialSuffix = '.pulled';
+
+export interface PullSummary {
+  readonly segments: number;
+}
 
 /** Copies the sealed blocks of a bucket to a new folder. An interrupted pull continues with the segments that it already has. */
 export async function pullDataset(
   folder: string,
   bucket: Bucket,
-  { fs, onPart, signal }: Pick<TransferDependencies, 'fs' | 'onPart' | 'signal'>,
-): Promise<{ readonly segments: number }> {
+  { fs, onPart, signal }: Pick<CopyDependencies, 'fs' | 'onPart' | 'signal'>,
+): Promise<PullSummary> {
   if (await datasetExists(folder, fs)) throw new CodedError('dataset-exists', { folder });
   const latest = (await bucket.log.readLatest())?.manifest;
   if (latest === undefined) {
     throw new CodedError('store-manifest-missing', { dataset: bucket.dataset });
   }
-  const partial = `${folder}${partialSuffix}`;
-  await fs.makeFolder(`${partial}/segments`);
+  const { indexes } = bucket.segments;
+  const target = folderTarget(folder, fs);
   const chain = sealedPart(latest.chain);
   const readList: ReadList = (list) => bucket.segments.readList(list);
-  for await (const list of allLists(chain.lists, readList)) {
-    const bytes = await bucket.store.get(bucket.segments.listKeyOf(list));
-    await fs.makeFolder(`${partial}/lists`);
-    await writeFileAtomically(fs, `${partial}/lists`, list.id, [bytes]);
-  }
-  await fs.makeFolder(`${partial}/indexes`);
-  for (const run of chain.indexes) {
-    await removeIfExists(fs, `${partial}/${indexFile(run)}`);
-    await bucket.segments.indexes.download(run, { fs, path: `${partial}/${indexFile(run)}` });
-  }
+  for await (const list of allLists(chain.lists, readList))
+    await target.writeList(list, await bucket.store.get(bucket.segments.listKeyOf(list)));
+  for (const run of chain.indexes)
+    await target.fillIndex(run, (path) => indexes.download(run, { fs, path }));
   for await (const segment of segmentsFrom(chain, 0, readList)) {
     if (signal.aborted) throw new CodedError('cli-interrupted');
-    if (!(await hasSegment(`${partial}/segments`, segment, fs))) {
-      const bytes = await bucket.segments.read(segment);
-      await writeFileAtomically(fs, `${partial}/segments`, segment.id, [bytes]);
-    }
+    if (!(await target.has(segment)))
+      await target.writeSegment(segment, await bucket.segments.read(segment));
     onPart(segment.blockCount, segment.byteLength);
   }
-  await fs.removeFolder(`${partial}/journal`);
-  await removeIfExists(fs, `${partial}/manifest.json`);
-  await restoreDataset(partial, { manifest: latest.dataset, chain }, { fs });
-  await fs.rename(partial, folder);
-  await fs.syncFolder(folder.slice(0, Math.max(folder.lastIndexOf('/'), 1)));
-  return { segments: totalSealed(chain).segmentCount };
+  return target.finish({ manifest: latest.dataset, chain });
+}
+
+/** Copies the finalized blocks of a dataset's folder to a new folder, also while a service writes the dataset. */
+export async function copyToFolder(
+  source: string,
+  folder: string,
+  dependencies: CopyDependencies,
+): Promise<PullSummary> {
+  const { fs } = dependencies;
+  if (await datasetExists(folder, fs)) throw new CodedError('dataset-exists', { folder });
+  const target = folderTarget(folder, fs);
+  const { manifest, chain } = await copyDataset(source, target, dependencies);
+  return target.finish({ manifest, chain: sealedPart(chain) });
+}
+
+interface FolderTarget extends CopyTarget {
+  /** Lets `fill` write the file of an index. */
+  fillIndex(run: IndexRun, fill: (path: string) => Promise<void>): Promise<void>;
+  /** Makes the copied files a dataset. */
+  finish(state: {
+    readonly manifest: Manifest;
+    readonly chain: ChainSnapshot;
+  }): Promise<PullSummary>;
+}
+
+/** Returns a new folder as the target of a copy. It gets its name when it is complete. */
+function folderTarget(folder: string, fs: Fs): FolderTarget {
+  const partial = `${folder}${partialSuffix}`;
+  const write = async (subfolder: string, name: string, bytes: Uint8Array) => {
+    await fs.makeFolder(`${partial}/${subfolder}`);
+    await writeFileAtomically(fs, `${partial}/${subfolder}`, name, [bytes]);
+  };
+  const fillIndex: FolderTarget['fillIndex'] = async (run, fill) => {
+    await fs.makeFolder(`${partial}/indexes`);
+    await removeIfExists(fs, `${partial}/${indexFile(run)}`);
+    await fill(`${partial}/${indexFile(run)}`);
+  };
+  return {
+    has: (segment) => hasSegment(`${partial}/segments`, segment, fs),
+    writeSegment: (segment, bytes) => write('segments', segment.id, bytes),
+    writeList: (list, bytes) => write('lists', list.id, bytes),
+    writeIndex: (run, file) =>
+      fillIndex(run, async (path) => copyFile(file.path, path, run.byteLength, fs)),
+    fillIndex,
+    finish: async ({ manifest, chain }) => {
+      await fs.makeFolder(`${partial}/segments`);
+      await fs.removeFolder(`${partial}/journal`);
+      await removeIfExists(fs, `${partial}/manifest.json`);
+      await restoreDataset(partial, { manifest, chain }, { fs });
+      await fs.rename(partial, folder);
+      await fs.syncFolder(folder.slice(0, Math.max(folder.lastIndexOf('/'), 1)));
+      return { segments: totalSealed(chain).segmentCount };
+    },
+  };
+}
+
+/** Indexes are copied by pieces of this size. */
+const pieceBytes = 64 << 20;
+
+async function copyFile(from: string, to: string, byteLength: number, fs: Fs): Promise<void> {
+  const source = await fs.openFile(from, 'read');
+  try {
+    const target = await fs.openFile(to, 'create');
+    try {
+      for (let at = 0; at < byteLength; at += pieceBytes)
+        await target.write(at, [await source.read(at, Math.min(pieceBytes, byteLength - at))]);
+      await target.sync();
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
 }
 
 async function hasSegment(folder: string, segment: SealedSegment, fs: Fs): Promise<boolean> {

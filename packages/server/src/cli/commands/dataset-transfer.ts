@@ -1,21 +1,20 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { systemClock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
-import { Random } from '@sluice/base/random';
 import { Command } from 'commander';
-import type { Config } from '../../app/config/config-schema.ts';
 import { datasetFolder } from '../../app/config/dataset-folder.ts';
 import { loadConfig } from '../../app/config/load-config.ts';
 import { lockDataFolder } from '../../app/lock-data-folder.ts';
 import { MergeThread } from '../../dataset/merge/merge-thread.ts';
+import { readStoredDataset } from '../../dataset/stored/stored-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
+import { listDataFolder } from '../list-data-folder.ts';
+import { openConfiguredStore } from '../open-location.ts';
 import { Progress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
+import { backUp, withProgress } from './backup.ts';
 
 interface TransferOptions {
   readonly config: string;
@@ -29,6 +28,60 @@ Examples:
 
 The object store is that of the configuration (store). An interrupted command continues when it is run again. Both commands fail
 while a service uses the data folder.`;
+
+interface CopyOptions {
+  readonly data: string;
+  readonly to: string;
+}
+
+const copyHelp = `
+Examples:
+  $ sluice dataset copy mine --to /mnt/larger-disk/sluice
+  $ sluice dataset copy mine --data /var/lib/sluice --to s3://archive/sluice
+
+A service may use the first data folder at the same time. Only finalized blocks are copied. A copy in another data folder is a dataset that
+a service can use at once. A copy in an object store is a backup, which sluice restore brings back to a data folder. An interrupted copy
+continues when it is run again.`;
+
+/** Copies between data folders. Copies to and from an object store are backups. */
+export function buildCopyCommand(context: CommandContext): Command {
+  return new Command('copy')
+    .description('Copy a dataset to another data folder or to an object store.')
+    .argument('<name>', 'the dataset')
+    .requiredOption('--to <place>', 'another data folder, or s3://BUCKET/PREFIX')
+    .option('--data <folder>', 'the data folder', './data')
+    .addHelpText('after', copyHelp)
+    .action((name: string, options: CopyOptions) => copyNamed(name, options, context));
+}
+
+async function copyNamed(
+  name: string,
+  { data, to }: CopyOptions,
+  context: CommandContext,
+): Promise<void> {
+  if (to.includes('://')) return backUp([name], { data, to }, context);
+  const there = await listDataFolder(data);
+  if (!there.includes(name))
+    throw new CodedError('dataset-missing', { dataset: name, folder: data });
+  const { copyToFolder } = await import('../../cluster/pull-dataset.ts');
+  const merger = new MergeThread(systemClock);
+  const lock = await lockDataFolder(to);
+  try {
+    const { blockCount: total } = await readStoredDataset(`${data}/${name}`, nodeFs);
+    const { segments } = await withProgress({ total, err: context.err }, (onPart) =>
+      copyToFolder(`${data}/${name}`, `${to}/${name}`, {
+        fs: nodeFs,
+        merge: (sequence) => merger.merge(sequence),
+        onPart,
+        signal: stopSignal(),
+      }),
+    );
+    context.out.write(`${name}: ${formatCount(segments)} segments in ${to}/${name}\n`);
+  } finally {
+    await merger.close();
+    await lock.release();
+  }
+}
 
 export function buildTransferCommands(context: CommandContext): Command[] {
   const describe = {
@@ -60,7 +113,9 @@ async function transfer(
   const folder = datasetFolder(listed ?? { name }, config);
   const progress = new Progress({ unit: 'blocks' }, { err, clock: systemClock });
   const lock = await lockDataFolder(config.data);
-  const { bucket, close } = await openBucketOf(name, config);
+  if (config.store === undefined) throw new CodedError('config-key-missing', { key: 'store' });
+  const location = await openConfiguredStore(config.store);
+  const bucket = await location.openBucket(name);
   const merger = new MergeThread(systemClock);
   const dependencies = {
     fs: nodeFs,
@@ -85,30 +140,7 @@ async function transfer(
   } finally {
     progress.stop();
     await merger.close();
-    await close();
+    await location.close();
     await lock.release();
   }
-}
-
-async function openBucketOf(name: string, { store: config }: Config) {
-  if (config === undefined) throw new CodedError('config-key-missing', { key: 'store' });
-  const { openStore } = await import('../../app/remote/open-store.ts');
-  const { openBucket } = await import('../../cluster/bucket.ts');
-  const random = Random.fromSeed(randomBytes(4).readUInt32LE());
-  const store = openStore(config, {
-    clock: systemClock,
-    environment: process.env,
-    random: () => random.unit(),
-  });
-  // A transfer reads whole segments and caches none of them.
-  const cacheFolder = await mkdtemp(join(tmpdir(), 'sluice-transfer-'));
-  const { cacheBytesMax, requestCountMax } = config;
-  const options = { dataset: name, cacheFolder, cacheBytesMax, requestCountMax };
-  const bucket = await openBucket(options, { store, clock: systemClock, fs: nodeFs });
-  const close = async () => {
-    await bucket.cache.close();
-    await store.close();
-    await rm(cacheFolder, { recursive: true, force: true });
-  };
-  return { bucket, close };
 }

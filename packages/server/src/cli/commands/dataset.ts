@@ -11,7 +11,7 @@ import { formatCount, formatTable } from '../format-table.ts';
 import { listDataFolder } from '../list-data-folder.ts';
 import { Progress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { buildTransferCommands } from './dataset-transfer.ts';
+import { buildCopyCommand, buildTransferCommands } from './dataset-transfer.ts';
 
 interface ListOptions {
   readonly data: string;
@@ -49,11 +49,12 @@ export function buildDatasetCommand(context: CommandContext): Command {
     );
   const command = new Command('dataset')
     .description(
-      'List, drop or upgrade the datasets of a data folder, or copy them to and from an object store.',
+      'List, drop, upgrade or copy the datasets of a data folder, also to and from an object store.',
     )
     .addCommand(list)
     .addCommand(drop)
     .addCommand(upgrade)
+    .addCommand(buildCopyCommand(context))
     .addHelpText('after', examples);
   for (const subcommand of buildTransferCommands(context)) command.addCommand(subcommand);
   return command;

@@ -1,0 +1,147 @@
+/** Copies the finalized blocks of a dataset's folder elsewhere, also while a service writes it. */
+import { crc32 } from 'node:zlib';
+import { assert } from '@sluice/base/assert';
+import { CodedError, isCodedError } from '@sluice/base/errors';
+import { mapOrdered } from '@sluice/base/map-ordered';
+import type {
+  ChainSnapshot,
+  IndexRun,
+  SealedSegment,
+  SegmentList,
+} from '../chain/chain-snapshot.ts';
+import {
+  allLists,
+  indexFile,
+  listFile,
+  type ReadList,
+  segmentFile,
+  segmentsFrom,
+} from '../chain/segment-lists.ts';
+import type { BuiltSegment } from '../dataset/merge/built-segment.ts';
+import type { SegmentSequence } from '../dataset/merge/merge-thread.ts';
+import { describeBuilt, SegmentStore } from '../dataset/segment-store.ts';
+import { readStoredDataset, type StoredDataset } from '../dataset/stored/stored-dataset.ts';
+import { type Fs, readWholeFile } from '../storage/fs.ts';
+import type { LocalFile } from './bucket-indexes.ts';
+import { checksumOf } from './bucket-segments.ts';
+
+export interface CopyDependencies {
+  readonly fs: Fs;
+  readonly merge: (segments: SegmentSequence) => Promise<BuiltSegment>;
+  /** Called for each segment with its number of blocks and bytes. */
+  readonly onPart: (blockCount: number, byteLength: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Where the files of a dataset are copied to. Files that it has are not sent again, so an interrupted copy can be continued. */
+export interface CopyTarget {
+  has(segment: SealedSegment): Promise<boolean> | boolean;
+  writeSegment(segment: SealedSegment, bytes: Uint8Array): Promise<void>;
+  writeList(list: SegmentList, bytes: Uint8Array): Promise<void>;
+  writeIndex(run: IndexRun, file: LocalFile): Promise<void>;
+}
+
+export interface CopiedDataset {
+  readonly manifest: StoredDataset['manifest'];
+  /** The finalized blocks, all of them in segments, and after them the others, which were not copied. */
+  readonly chain: ChainSnapshot;
+}
+
+/** Copies at the same time. Each needs the memory of a segment. */
+const copyCountMax = 4;
+/** A service that merges or removes segments during the copy makes it read the state again. Merges are minutes apart. */
+const attemptCountMax = 100;
+
+export async function copyDataset(
+  folder: string,
+  target: CopyTarget,
+  dependencies: CopyDependencies,
+): Promise<CopiedDataset> {
+  const reported = new Set<string>();
+  const onPart = (segment: SealedSegment) => {
+    if (reported.has(segment.id)) return;
+    reported.add(segment.id);
+    dependencies.onPart(segment.blockCount, segment.byteLength);
+  };
+  for (let attempt = 1; ; attempt++) {
+    const stored = await readStoredDataset(folder, dependencies.fs);
+    try {
+      return await copyState(folder, stored, { ...dependencies, target, onPart });
+    } catch (error) {
+      const isReplaced = isCodedError(error, 'storage-missing') && attempt < attemptCountMax;
+      if (!isReplaced || !(await isChanged(folder, stored, dependencies.fs))) throw error;
+    }
+  }
+}
+
+/** A missing file is normal if the state has changed since; otherwise it is lost. */
+async function isChanged(folder: string, { snapshot }: StoredDataset, fs: Fs): Promise<boolean> {
+  return (await readStoredDataset(folder, fs)).snapshot.version !== snapshot.version;
+}
+
+interface StateCopy extends Omit<CopyDependencies, 'onPart'> {
+  readonly target: CopyTarget;
+  readonly onPart: (segment: SealedSegment) => void;
+}
+
+async function copyState(
+  folder: string,
+  stored: StoredDataset,
+  copy: StateCopy,
+): Promise<CopiedDataset> {
+  const { fs, target, signal, onPart } = copy;
+  const { snapshot, manifest } = stored;
+  const files = new SegmentStore(folder, fs);
+  const readList: ReadList = (list) => files.readList(list);
+  const copied = mapOrdered(
+    segmentsFrom(snapshot, 0, readList),
+    () => copyCountMax,
+    async (segment) => {
+      if (signal.aborted) throw new CodedError('cli-interrupted');
+      if (!(await target.has(segment))) {
+        const bytes = await readWholeFile(fs, `${folder}/${segmentFile(segment)}`);
+        await target.writeSegment(segment, verified(segment, bytes));
+      }
+      return segment;
+    },
+  );
+  for await (const segment of copied) onPart(segment);
+  for await (const list of allLists(snapshot.lists, readList))
+    await target.writeList(list, await readWholeFile(fs, `${folder}/${listFile(list)}`));
+  for (const run of snapshot.indexes)
+    await target.writeIndex(run, { fs, path: `${folder}/${indexFile(run)}` });
+  const last = await copyHot(stored, copy);
+  return { manifest, chain: last === undefined ? snapshot : withSegment(snapshot, last) };
+}
+
+/** A damaged file is not copied, so that it does not replace a good one elsewhere. */
+function verified(segment: SealedSegment, bytes: Uint8Array): Uint8Array {
+  const isSame = bytes.length === segment.byteLength && crc32(bytes) === checksumOf(segment);
+  if (!isSame) throw new CodedError('segment-damaged', { segment: segment.id });
+  return bytes;
+}
+
+/** Copies the finalized blocks of the journal as one segment. */
+async function copyHot(
+  { snapshot, readHotBlock }: StoredDataset,
+  { merge, target, onPart }: StateCopy,
+): Promise<SealedSegment | undefined> {
+  const finalized = snapshot.finalized?.number ?? -1;
+  const blocks = snapshot.hot.filter(({ header }) => header.number <= finalized);
+  if (blocks.length === 0) return undefined;
+  const payloads = await Promise.all(blocks.map((block) => readHotBlock(block)));
+  const built = await merge(payloads);
+  const segment = describeBuilt(
+    built,
+    blocks.map(({ header }) => header),
+  );
+  if (!(await target.has(segment))) await target.writeSegment(segment, Buffer.concat(built.parts));
+  onPart(segment);
+  return segment;
+}
+
+function withSegment(snapshot: ChainSnapshot, segment: SealedSegment): ChainSnapshot {
+  const hot = snapshot.hot.slice(segment.blockCount);
+  assert(hot.length + segment.blockCount === snapshot.hot.length, 'finalized blocks come first');
+  return { ...snapshot, segments: [...snapshot.segments, segment], hot };
+}
