@@ -160,8 +160,9 @@ export async function withProgress<Result>(
     const result = await work((blockCount, byteLength) => progress.add(blockCount, byteLength));
     progress.finish();
     return result;
-  } finally {
+  } catch (error) {
     progress.stop();
+    throw error;
   }
 }
 

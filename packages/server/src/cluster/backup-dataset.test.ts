@@ -1,0 +1,208 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '@sluice/base/clock';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Dataset } from '../dataset/dataset.ts';
+import { createDataset } from '../dataset/stored/create-dataset.ts';
+import { mergeInProcess } from '../dataset/testing/merge-in-process.ts';
+import { FolderStore } from '../object-store/folder-store.ts';
+import type { ObjectStore } from '../object-store/object-store.ts';
+import { MemoryStore } from '../object-store/testing/memory-store.ts';
+import type { Fs } from '../storage/fs.ts';
+import { nodeFs } from '../storage/node-fs.ts';
+import { SimFs } from '../storage/testing/sim-fs.ts';
+import { backupDataset, verifyBackup } from './backup-dataset.ts';
+import { type Bucket, openBucket } from './bucket.ts';
+import { copyToFolder, pullDataset } from './pull-dataset.ts';
+import { datasetName, readAll, refAt, runOf } from './testing/member.ts';
+
+const folder = `data/${datasetName}`;
+const { signal } = new AbortController();
+let cacheFolder: string;
+const closers: (() => Promise<void>)[] = [];
+
+beforeEach(() => {
+  cacheFolder = mkdtempSync(join(tmpdir(), 'sluice-backup-'));
+});
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+  rmSync(cacheFolder, { recursive: true });
+});
+
+async function bucketOf(store: ObjectStore): Promise<Bucket> {
+  const options = { dataset: datasetName, cacheFolder, cacheBytesMax: 1 << 26, requestCountMax: 4 };
+  const bucket = await openBucket(options, { store, clock: systemClock, fs: nodeFs });
+  closers.push(() => bucket.cache.close());
+  return bucket;
+}
+
+/** Opens the dataset of a folder. With `mergeCount` 2, segments are merged soon. */
+async function openIn(fs: Fs, at = folder, mergeCount = 100): Promise<Dataset> {
+  const dependencies = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
+  const limits = { sealBlockCount: 4, mergeBytes: 15_000, mergeCount };
+  const dataset = await Dataset.open({ folder: at, realTime: true, limits }, dependencies);
+  closers.push(() => dataset.close());
+  return dataset;
+}
+
+async function createIn(fs: Fs, at = folder): Promise<Dataset> {
+  const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
+  await createDataset(at, { name: datasetName, aliases: [], votes: 'drop', ...rest }, { fs });
+  return openIn(fs, at);
+}
+
+async function grow(dataset: Dataset, last: number, branch = 0): Promise<void> {
+  const head = dataset.snapshot().head?.number;
+  if (head === undefined) await dataset.commit([{ kind: 'create', anchor: refAt(9, branch) }]);
+  await dataset.commit([{ kind: 'extend', blocks: runOf((head ?? 9) + 1, last, branch) }]);
+  await dataset.commit([{ kind: 'finalize', block: refAt(last - 1, branch) }]);
+  while (await dataset.seal());
+}
+
+function copying(fs: Fs) {
+  const onPart = vi.fn<(blockCount: number, byteLength: number) => void>();
+  return { fs, merge: mergeInProcess, onPart, signal };
+}
+
+const putsOf = (store: MemoryStore, name: string) =>
+  store.calls.filter((call) => call.startsWith('put') && call.includes(`/${name}/`));
+
+async function restored(bucket: Bucket): Promise<Dataset> {
+  const target = mkdtempSync(join(cacheFolder, 'restored-'));
+  await pullDataset(`${target}/ledger`, bucket, copying(nodeFs));
+  return openIn(nodeFs, `${target}/ledger`);
+}
+
+test('default: a backup of a dataset in use has all finalized blocks, and a further one sends only new files', async () => {
+  const fs = new SimFs();
+  const dataset = await createIn(fs);
+  await grow(dataset, 31);
+  const store = new MemoryStore();
+  const bucket = await bucketOf(store);
+  const first = copying(fs);
+  const summary = await backupDataset(folder, bucket, first);
+  expect(summary).toMatchObject({ blocks: 21, last: 30, leftBlocks: 1 });
+  expect(first.onPart.mock.calls.map(([count]) => count)).toEqual([4, 4, 4, 4, 4, 1]);
+  expect(putsOf(store, 'segments')).toHaveLength(6);
+  const blocks = (await readAll(dataset)).filter(({ header }) => header.number <= 30);
+  expect(await readAll(await restored(bucket))).toEqual(blocks);
+  expect(await verifyBackup(bucket, copying(fs))).toBe(6);
+  store.calls.length = 0;
+  await grow(dataset, 40);
+  await backupDataset(folder, bucket, copying(fs));
+  // Three segments were sealed since, and one has the finalized blocks of the journal.
+  expect(putsOf(store, 'segments')).toHaveLength(3);
+  const all = (await readAll(dataset)).filter(({ header }) => header.number <= 39);
+  expect(await readAll(await restored(bucket))).toEqual(all);
+});
+
+test('behavior: segments that are merged during the backup are replaced, and files of older backups are removed', async () => {
+  const fs = new SimFs();
+  const dataset = await createIn(fs);
+  await grow(dataset, 41);
+  const store = new MemoryStore();
+  const bucket = await bucketOf(store);
+  await dataset.close();
+  let merging: Dataset | undefined;
+  store.before = async (operation, key) => {
+    if (merging !== undefined || operation !== 'put' || !key.includes('/segments/')) return;
+    merging = await openIn(fs, folder, 2);
+    await grow(merging, 61);
+    await merging.finishUpkeep();
+    await merging.collect();
+  };
+  const { segments } = await backupDataset(folder, bucket, copying(fs));
+  if (merging === undefined) throw new Error('nothing was merged');
+  expect(merging.snapshot().segments.length).toBeLessThan(12);
+  const stored = [...store.objects.keys()].filter((key) => key.includes('/segments/'));
+  expect(stored).toHaveLength(segments);
+  const blocks = (await readAll(merging)).filter(({ header }) => header.number <= 60);
+  expect(await readAll(await restored(bucket))).toEqual(blocks);
+});
+
+test('error: an interrupted backup keeps the last one and continues', async () => {
+  const fs = new SimFs();
+  const dataset = await createIn(fs);
+  await grow(dataset, 21);
+  const store = new MemoryStore();
+  const bucket = await bucketOf(store);
+  await backupDataset(folder, bucket, copying(fs));
+  await grow(dataset, 61);
+  let count = 0;
+  store.before = (operation, key) => {
+    if (operation === 'put' && key.includes('/segments/') && ++count === 4) store.isDown = true;
+  };
+  await expect(backupDataset(folder, bucket, copying(fs))).rejects.toMatchObject({
+    code: 'store-unreachable',
+  });
+  store.isDown = false;
+  expect((await bucket.log.readLatest())?.manifest.chain.head).toEqual(refAt(20));
+  store.calls.length = 0;
+  store.before = () => undefined;
+  const { segments } = await backupDataset(folder, bucket, copying(fs));
+  expect(putsOf(store, 'segments').length).toBeLessThan(segments - 4);
+});
+
+test('error: backup-differs: another chain, or an older state, does not replace a backup', async () => {
+  const store = new MemoryStore();
+  const bucket = await bucketOf(store);
+  const fs = new SimFs();
+  await grow(await createIn(fs), 30);
+  await backupDataset(folder, bucket, copying(fs));
+  const before = [...store.objects.keys()];
+  const differs = { code: 'backup-differs', detail: { slot: 29 } };
+  for (const [last, branch] of [
+    [40, 1],
+    [25, 0],
+  ] as const) {
+    const other = new SimFs();
+    await grow(await createIn(other), last, branch);
+    const attempt = backupDataset(folder, bucket, copying(other));
+    await expect(attempt).rejects.toMatchObject(differs);
+  }
+  expect([...store.objects.keys()]).toEqual(before);
+});
+
+test('error: segment-damaged: a damaged segment is neither backed up nor accepted from a backup', async () => {
+  const fs = new SimFs();
+  const dataset = await createIn(fs);
+  await grow(dataset, 30);
+  const store = new MemoryStore();
+  const bucket = await bucketOf(store);
+  await backupDataset(folder, bucket, copying(fs));
+  store.distort = (key, bytes) => {
+    if (key.includes('/segments/')) bytes[100] = (bytes[100] ?? 0) ^ 1;
+    return bytes;
+  };
+  const damaged = { code: 'segment-damaged' };
+  await expect(verifyBackup(bucket, copying(fs))).rejects.toMatchObject(damaged);
+  await expect(restored(bucket)).rejects.toMatchObject(damaged);
+  const [segment] = dataset.snapshot().segments;
+  const path = `${folder}/segments/${segment?.id}`;
+  const file = await fs.openFile(path, 'write');
+  await file.write(100, [new Uint8Array([1, 2, 3])]);
+  await file.close();
+  const other = await bucketOf(new MemoryStore());
+  await expect(backupDataset(folder, other, copying(fs))).rejects.toMatchObject(damaged);
+});
+
+test('behavior: a folder holds a backup like a bucket, and a dataset is copied to another folder', async () => {
+  const source = join(cacheFolder, 'data', datasetName);
+  const dataset = await createIn(nodeFs, source);
+  await grow(dataset, 30);
+  const target = join(cacheFolder, 'disk');
+  const bucket = await bucketOf(new FolderStore(target, nodeFs));
+  await backupDataset(source, bucket, copying(nodeFs));
+  await grow(dataset, 50);
+  const { segments } = await backupDataset(source, bucket, copying(nodeFs));
+  expect(readdirSync(join(target, datasetName, 'segments'))).toHaveLength(segments);
+  expect(readdirSync(join(target, datasetName, 'manifests'))).toHaveLength(1);
+  const blocks = (await readAll(dataset)).filter(({ header }) => header.number <= 49);
+  expect(await readAll(await restored(bucket))).toEqual(blocks);
+  const copy = join(cacheFolder, 'copy', datasetName);
+  await copyToFolder(source, copy, copying(nodeFs));
+  expect(await readAll(await openIn(nodeFs, copy))).toEqual(blocks);
+  const again = copyToFolder(source, copy, copying(nodeFs));
+  await expect(again).rejects.toMatchObject({ code: 'dataset-exists' });
+});
