@@ -1,7 +1,7 @@
 /** Tests next to the sources that take longest. `npm run test:service` runs them, so that `npm test` takes less than five minutes. */
 export const slowFiles = [
   'packages/server/src/app/portal.test.ts',
-  'packages/server/src/cluster/bucket-indexes.test.ts',
+  'packages/server/src/app/remote/bucket-indexes.test.ts',
   'packages/server/src/engine/large-segments.test.ts',
   'packages/server/src/ingest/grpc-follow.test.ts',
   'packages/server/src/ingest/prepare/prepared-block.test.ts',

@@ -2,8 +2,7 @@
 import { CodedError } from '@sluice/base/errors';
 import type { IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import { indexFile } from '../chain/segment-lists.ts';
-import type { IndexInputs, MakeIndex } from '../dataset/history/index-thread.ts';
-import type { OpenIndexFile } from '../dataset/segment-files.ts';
+import type { IndexInputs, MakeIndex, OpenIndexFile } from '../dataset/history/index-thread.ts';
 import type { CachedObject } from '../object-store/cached-object.ts';
 import type { ObjectCache } from '../object-store/object-cache.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
@@ -74,7 +73,8 @@ export class BucketIndexes {
           const end = Math.min(piece.byteLength, position + length - piece.start);
           if (start < end) parts.push(await this.#cached(piece).read(start, end - start));
         }
-        return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+        const [first] = parts;
+        return first !== undefined && parts.length === 1 ? first : Buffer.concat(parts);
       },
       discard: () => {
         for (const piece of pieces) this.#cached(piece).evict();

@@ -4,15 +4,7 @@ import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { IndexShape } from '../segment/history/layout.ts';
 import type { RemoteSegment } from './dataset-reader.ts';
-import type { IndexInputs, MakeIndex } from './history/index-thread.ts';
-
-/** An index over segments that is being read. */
-export interface OpenIndexFile {
-  read(position: number, length: number): Promise<Uint8Array>;
-  /** Removes the local copy of an index in an object store, because its bytes are wrong. */
-  discard?(): void;
-  close(): Promise<void>;
-}
+import type { IndexInputs, MakeIndex, OpenIndexFile } from './history/index-thread.ts';
 
 /**
  * Where a dataset keeps its sealed segments, the lists of them and the indexes over them: a folder, or an object store behind a cache. The files are immutable.

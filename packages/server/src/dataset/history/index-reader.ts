@@ -2,7 +2,7 @@ import { isCodedError } from '@sluice/base/errors';
 import { LRUCache } from 'lru-cache';
 import type { IndexRun } from '../../chain/chain-snapshot.ts';
 import { findParts, readParts } from '../../segment/history/read-index.ts';
-import type { OpenIndexFile } from '../segment-files.ts';
+import type { OpenIndexFile } from './index-thread.ts';
 
 /** The indexes that stay open. A dataset has fewer than this. */
 const openCountMax = 64;

@@ -15,6 +15,14 @@ export interface IndexFiles {
   readonly target: string;
 }
 
+/** An index over segments that is being read. */
+export interface OpenIndexFile {
+  read(position: number, length: number): Promise<Uint8Array>;
+  /** Removes the local copy of an index in an object store, because its bytes are wrong. */
+  discard?(): void;
+  close(): Promise<void>;
+}
+
 /** What an index is made of, and its name. */
 export interface IndexInputs {
   readonly id: string;

@@ -162,10 +162,10 @@ class ClassKeys {
     const { length } = this.#key;
     if (first + 4 <= length) {
       const word =
-        (bytes[at] as number) |
-        ((bytes[at + 1] as number) << 8) |
-        ((bytes[at + 2] as number) << 16) |
-        ((bytes[at + 3] as number) << 24);
+        (bytes[at] ?? 0) |
+        ((bytes[at + 1] ?? 0) << 8) |
+        ((bytes[at + 2] ?? 0) << 16) |
+        ((bytes[at + 3] ?? 0) << 24);
       return word >>> 0;
     }
     let word = 0;

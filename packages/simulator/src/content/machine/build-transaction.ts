@@ -89,7 +89,7 @@ export class TransactionBuilder {
     // Accounts with lower ids than the users are the same on every ledger and are in lookup tables.
     const { users } = machine.world;
     for (let key = 1; key < machine.keyCount; key++) {
-      const isSigner = ((machine.keyFlags[key] as number) & SIGNER) !== 0;
+      const isSigner = ((machine.keyFlags[key] ?? 0) & SIGNER) !== 0;
       if (!isSigner && machine.accountAt(key) < users) this.#isLoaded[key] = 1;
     }
     for (let call = 0; call < machine.callCount; call++) {
@@ -172,8 +172,8 @@ export class TransactionBuilder {
     /** The list of the calls made by the newest call of each depth. */
     const lists: Call[][] = [top];
     for (let i = 0; i < machine.callCount; i++) {
-      const depth = machine.callDepths[i] as number;
-      const isParent = i + 1 < machine.callCount && (machine.callDepths[i + 1] as number) > depth;
+      const depth = machine.callDepths[i] ?? 0;
+      const isParent = i + 1 < machine.callCount && (machine.callDepths[i + 1] ?? 0) > depth;
       const calls: Call[] = isParent ? [] : NONE;
       lists[depth] = calls;
       lists[depth - 1]?.push({
@@ -190,11 +190,11 @@ export class TransactionBuilder {
 
   #listAccounts(call: number): NumberList {
     const { callStarts, callKeys, pool } = this.#machine;
-    const start = callStarts[call] as number;
-    const count = (callStarts[call + 1] as number) - start;
+    const start = callStarts[call] ?? 0;
+    const count = (callStarts[call + 1] ?? 0) - start;
     const list = pool.passing.openNumbers(count);
     for (let i = 0; i < count; i++) {
-      const key = callKeys[start + i] as number;
+      const key = callKeys[start + i] ?? 0;
       pool.bytes[list + HEADER_BYTES + i] = this.#indexOf(key);
     }
     return list;
@@ -206,7 +206,7 @@ export class TransactionBuilder {
     const list = machine.pool.passing.openAmounts(this.#count);
     for (let key = 0; key < this.#count; key++) {
       const id = machine.accountAt(key);
-      const amount = lamports === null ? machine.world.lamports(id) : (lamports[key] as number);
+      const amount = lamports === null ? machine.world.lamports(id) : (lamports[key] ?? 0);
       this.#setAmount(list, this.#indexOf(key), id, amount);
     }
     return list;
@@ -222,7 +222,7 @@ export class TransactionBuilder {
       const id = machine.accountAt(key);
       const mint = world.mintAt(id);
       if (mint === NO_ACCOUNT) continue;
-      const existed = (machine.preLamports[key] as number) > 0;
+      const existed = (machine.preLamports[key] ?? 0) > 0;
       const exists = world.exists(id);
       if (!existed && !exists) continue;
       holdings.push({
