@@ -77,6 +77,14 @@ const actions = {
       source.fault = random.pick(['omits', 'parents', 'bytes']);
     else if (!isLied) source.fault = random.pick(plainFaults);
   },
+  rewriteHistory: ({ sources, ledger, model }, random) => {
+    const [source] = sources;
+    // A single source is believed about everything that is not final yet.
+    const finalDepth = model.current?.finalized?.depth ?? 0;
+    if (source === undefined || sources.length > 1 || finalDepth < 8) return;
+    source.rewritten = ledger.rewrite(finalDepth - random.between(1, 6));
+    source.fault = 'rewrites';
+  },
   mendSource: ({ sources }, random) => {
     random.pick(sources).fault = 'none';
   },
@@ -105,6 +113,7 @@ const weights: Record<ActionName, number> = {
   damage: 4,
   repair: 8,
   breakSource: 20,
+  rewriteHistory: 5,
   mendSource: 30,
   recover: 0.5,
   wait: 150,

@@ -1,7 +1,11 @@
 /** The disk as one process sees it: every operation takes simulated time, and none completes after the process was killed. */
 import { CodedError } from '@sluice/base/errors';
 import type { Random } from '@sluice/base/random';
-import type { MakeIndex } from '../../packages/server/src/dataset/history/index-thread.ts';
+import type {
+  IndexFiles,
+  IndexReply,
+  MakeIndex,
+} from '../../packages/server/src/dataset/history/index-thread.ts';
 import { makeIndex } from '../../packages/server/src/dataset/history/make-index.ts';
 import type { Fs, FsFile, OpenMode } from '../../packages/server/src/storage/fs.ts';
 import type { WriteAt } from '../../packages/server/src/storage/range-file.ts';
@@ -47,19 +51,28 @@ export class ProcessDisk implements Fs {
   /** Makes an index as the thread does: its file is durable, or does not exist. */
   readonly makeIndex: MakeIndex = async (files) => {
     await this.#pause();
-    const { disk } = this.#dependencies;
-    const reply = makeIndex(files, {
-      openFile: (path) => disk.openRange(path),
-      writeFile: (path, fill) => {
-        const { result, bytes } = collectWrites(fill);
-        disk.writeRaw(path, bytes);
-        return result;
-      },
-    });
+    const reply = this.#tryIndex(files);
     await this.#pause();
     if (reply.kind === 'failed') throw new CodedError(reply.code, reply.detail as never);
     return reply.shape;
   };
+
+  #tryIndex(files: IndexFiles): IndexReply {
+    const { disk } = this.#dependencies;
+    try {
+      return makeIndex(files, {
+        openFile: (path) => disk.openRange(path),
+        writeFile: (path, fill) => {
+          const { result, bytes } = collectWrites(fill);
+          disk.writeRaw(path, bytes);
+          return result;
+        },
+      });
+    } catch {
+      // An error of the operating system ends the thread.
+      return { kind: 'failed', code: 'segment-merge-failed', detail: {} };
+    }
+  }
 
   /** The effect and its report are separate events, so that a kill can come between them. */
   async #do<Result>(work: (disk: SimFs) => Promise<Result>): Promise<Result> {
@@ -71,7 +84,7 @@ export class ProcessDisk implements Fs {
 
   #pause(): Promise<void> {
     const { scheduler, random, life, slowMs } = this.#dependencies;
-    const ms = random.chance(0.01) ? random.unit() * slowMs() : random.unit() * 0.5;
+    const ms = random.chance(0.01) ? random.unit() * slowMs() : random.unit() * 3;
     return scheduler.delay(ms, life);
   }
 }

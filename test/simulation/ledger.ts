@@ -76,12 +76,21 @@ export class Ledger {
   }
 
   /** Adds a block to the current branch, after this many skipped slots. */
-  produce(skipped: number): LedgerBlock {
-    const parent = this.chain.at(-1) ?? null;
+  produce(skipped: number): void {
+    this.chain.push(this.#add(this.chain.at(-1) ?? null, skipped));
+  }
+
+  /** Returns another history above a block, which is longer than the current branch and not part of it. */
+  rewrite(depth: number): LedgerBlock[] {
+    const other = this.chain.slice(0, depth + 1);
+    while (other.length <= this.chain.length + 2) other.push(this.#add(other.at(-1) ?? null, 0));
+    return other;
+  }
+
+  #add(parent: LedgerBlock | null, skipped: number): LedgerBlock {
     const slot = parent === null ? 0 : parent.slot + 1 + skipped;
     const made = new LedgerBlock(this.#makeBlock(slot, parent), parent);
     this.#byHash.set(made.hash, made);
-    this.chain.push(made);
     return made;
   }
 

@@ -11,8 +11,8 @@ import type { Ledger, LedgerBlock } from './ledger.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 
 /**
- * What is wrong with a source. A source that lies omits blocks, changes their parents, sends bytes that are no block, or reports too high a
- * finalized slot.
+ * What is wrong with a source. A source that lies omits blocks, changes their parents, sends bytes that are no block, reports too high a
+ * finalized slot, or has another history below the finalized head.
  */
 export type SourceFault =
   | 'none'
@@ -22,7 +22,8 @@ export type SourceFault =
   | 'omits'
   | 'parents'
   | 'bytes'
-  | 'finality';
+  | 'finality'
+  | 'rewrites';
 
 /** The state of a source outlives the processes that ask it. */
 export class SourceState {
@@ -35,14 +36,20 @@ export class SourceState {
     this.#ledger = ledger;
   }
 
-  /** How many blocks of the ledger it has. */
+  /** The history of a source that rewrites it. */
+  rewritten: readonly LedgerBlock[] = [];
+
+  get chain(): readonly LedgerBlock[] {
+    return this.fault === 'rewrites' ? this.rewritten : this.#ledger.chain;
+  }
+
+  /** How many blocks of its chain it has. */
   get blockCount(): number {
-    const { chain, finalDepth } = this.#ledger;
-    return this.fault === 'lags' ? Math.max(1, finalDepth + 1) : chain.length;
+    return this.fault === 'lags' ? Math.max(1, this.#ledger.finalDepth + 1) : this.chain.length;
   }
 
   get headSlot(): number {
-    return this.#ledger.chain[this.blockCount - 1]?.slot ?? 0;
+    return this.chain[this.blockCount - 1]?.slot ?? 0;
   }
 
   get finalized(): number {
@@ -96,7 +103,7 @@ export class SimulatedSource implements Source {
       const slots: Slot[] = [];
       const end = Math.min(last, this.#last(commitment));
       for (let i = this.#indexAt(first); i < this.#state.blockCount; i++) {
-        const slot = this.#dependencies.ledger.chain[i]?.slot ?? 0;
+        const slot = this.#state.chain[i]?.slot ?? 0;
         if (slot > end) break;
         if (!this.#isOmitted(slot)) slots.push(toSlot(slot));
       }
@@ -133,7 +140,7 @@ export class SimulatedSource implements Source {
   }
 
   #indexAt(slot: number): number {
-    const { chain } = this.#dependencies.ledger;
+    const { chain } = this.#state;
     let [low, high] = [0, this.#state.blockCount];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -148,7 +155,7 @@ export class SimulatedSource implements Source {
   }
 
   #blockAt(slot: number, commitment: Commitment): LedgerBlock | undefined {
-    const found = this.#dependencies.ledger.chain[this.#indexAt(slot)];
+    const found = this.#state.chain[this.#indexAt(slot)];
     if (found?.slot !== slot || slot > this.#last(commitment) || this.#isOmitted(slot))
       return undefined;
     const isChanged = this.#state.fault === 'parents' && found.parent !== null;

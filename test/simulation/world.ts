@@ -318,5 +318,5 @@ export class World {
 const convergeSecondsMax = 180;
 const stopSecondsMax = 30;
 const readSecondsMax = 1_000;
-/** Alarms that tell what happened, and are not ended by its end. */
-const lastingAlarms: ReadonlySet<string> = new Set(['segment-damaged']);
+/** One tells what happened and is not ended by its end. The other is right while the ledger stands still. */
+const lastingAlarms: ReadonlySet<string> = new Set(['segment-damaged', 'finality-stalled']);
