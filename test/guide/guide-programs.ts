@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { repositoryRoot } from '../repository-files.ts';
 
-export type Language = 'js' | 'python' | 'sh' | 'json';
+export type Language = 'js' | 'python' | 'sh' | 'json' | 'console' | 'sql' | 'r';
 
 export interface GuideProgram {
   /** The page and the index of the program on it. */

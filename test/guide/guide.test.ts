@@ -53,7 +53,13 @@ test.each(programs)('behavior: the program $name runs and finds records', expect
 
 /** Returns whether Python and the packages that a program imports are installed. */
 function canRun({ text }: GuideProgram): boolean {
-  const names = [...text.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name);
+  const names = [...text.matchAll(/^(?:import|from) (\w+(?:[\w., ]*))/gm)].flatMap(
+    ([, list = '']) =>
+      list
+        .split(' import ')[0]
+        ?.split(',')
+        .map((name) => name.trim()) ?? [],
+  );
   return spawnSync('python3', ['-c', `import ${names.join(', ')}`]).status === 0;
 }
 

@@ -188,6 +188,15 @@ export type ArrowValue =
   | readonly ArrowValue[]
   | { readonly [name: string]: ArrowValue };
 
+export function isArrowList(value: ArrowValue): value is readonly ArrowValue[] {
+  return Array.isArray(value);
+}
+
+export function isArrowStruct(value: ArrowValue): value is { readonly [name: string]: ArrowValue } {
+  if (typeof value !== 'object' || value === null) return false;
+  return !Array.isArray(value) && !(value instanceof Uint8Array);
+}
+
 /** Returns the values of a column. */
 export function valuesOf(
   { type }: ArrowField,

@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   tail: async () => (await import('./commands/tail.ts')).buildTailCommand,
   head: async () => (await import('./commands/head.ts')).buildHeadCommand,
   sync: async () => (await import('./commands/sync.ts')).buildSyncCommand,
+  export: async () => (await import('./commands/export.ts')).buildExportCommand,
   status: async () => (await import('./commands/status.ts')).buildStatusCommand,
   doctor: async () => (await import('./commands/doctor.ts')).buildDoctorCommand,
   import: async () => (await import('./commands/import.ts')).buildImportCommand,

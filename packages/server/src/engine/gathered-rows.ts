@@ -324,9 +324,9 @@ export class GatheredRows {
     const [rows, owners] = [this.#reserve(total * 4), this.#reserve(total * 4)];
     const keys = this.#reserve(total * 4);
     const { ints } = this.#options.kernel;
-    const lists = {
-      readonly: { values: [] as number[], ends: [0] },
-      writable: { values: [] as number[], ends: [0] },
+    const lists: Record<'readonly' | 'writable', { values: number[]; ends: number[] }> = {
+      readonly: { values: [], ends: [0] },
+      writable: { values: [], ends: [0] },
     };
     let at = 0;
     for (let i = 0; i < count; i++) {

@@ -1,8 +1,7 @@
 import { ARROW_TABLES } from '@sluice/protocol/arrow-table';
 import { RECORD_ARRAYS, type RecordArray } from '@sluice/protocol/field-table';
 import { relationRows } from '@sluice/protocol/request-table';
-import { mapKeys } from '@sluice/protocol/typed-keys';
-import type { ArrowOutput, FieldLists, Item, Items, Query } from './query.ts';
+import type { ArrowOutput, FieldLists, Items, Query } from './query.ts';
 
 /**
  * Returns the query whose output is one Arrow table. It selects the same rows of this table as the given one; what cannot contribute a row
@@ -12,12 +11,12 @@ import type { ArrowOutput, FieldLists, Item, Items, Query } from './query.ts';
 export function selectTable(query: Query, arrow: ArrowOutput): Query {
   const wanted = ARROW_TABLES[arrow.table];
   const items: Items = {
-    transactions: narrow(query, 'transactions', wanted),
-    instructions: narrow(query, 'instructions', wanted),
-    logs: narrow(query, 'logs', wanted),
-    balances: narrow(query, 'balances', wanted),
-    tokenBalances: narrow(query, 'tokenBalances', wanted),
-    rewards: narrow(query, 'rewards', wanted),
+    transactions: query.transactions.flatMap((item) => narrow(item, 'transactions', wanted)),
+    instructions: query.instructions.flatMap((item) => narrow(item, 'instructions', wanted)),
+    logs: query.logs.flatMap((item) => narrow(item, 'logs', wanted)),
+    balances: query.balances.flatMap((item) => narrow(item, 'balances', wanted)),
+    tokenBalances: query.tokenBalances.flatMap((item) => narrow(item, 'tokenBalances', wanted)),
+    rewards: query.rewards.flatMap((item) => narrow(item, 'rewards', wanted)),
   };
   return { ...query, ...items, fields: narrowFields(query.fields, wanted), arrow };
 }
@@ -45,25 +44,22 @@ const noFields: Omit<FieldLists, 'block'> = {
   reward: [],
 };
 
-/** Returns the items that can contribute a row. Every item can contribute a block. */
-function narrow<A extends RecordArray>(
-  query: Query,
-  own: A,
+/** Returns the item without other relations, if it can contribute a row. Every item can contribute a block. */
+function narrow<I extends { readonly relations: object }>(
+  item: I,
+  own: RecordArray,
   wanted: RecordArray | undefined,
-): Items[A] {
-  const brings = new Map<string, RecordArray>(
-    relationRows(own).map(([name, row]) => [name, row.brings]),
+): I[] {
+  const brought = new Set<string>(
+    relationRows(own).flatMap(([name, { brings }]) => (brings === wanted ? [name] : [])),
   );
-  const items = query[own] as readonly Item<A>[];
-  const narrowed = items.flatMap((item) => {
-    const names = Object.keys(item.relations) as (keyof Item<A>['relations'] & string)[];
-    const relations = mapKeys(
-      names,
-      (name) => item.relations[name] && wanted !== undefined && brings.get(name) === wanted,
-    );
-    const isUseful =
-      wanted === undefined || own === wanted || Object.values(relations).includes(true);
-    return isUseful ? [{ ...item, relations }] : [];
-  });
-  return narrowed as unknown as Items[A];
+  const relations = Object.fromEntries(
+    Object.entries(item.relations).map(([name, isWanted]) => [
+      name,
+      isWanted === true && brought.has(name),
+    ]),
+  );
+  const isUseful =
+    wanted === undefined || own === wanted || Object.values(relations).includes(true);
+  return isUseful ? [{ ...item, relations } as I] : [];
 }

@@ -35,11 +35,11 @@ const countRange = { min: 1, max: Number.MAX_SAFE_INTEGER, integer: true };
 
 export function addQueryOptions(command: Command): Command {
   addFilterOptions(command);
-  addRangeOptions(command);
+  addRangeOptions(command, { isFollowing: true });
   return addOutputOptions(command);
 }
 
-function addFilterOptions(command: Command): void {
+export function addFilterOptions(command: Command): void {
   command
     .option('--query <file>', 'the query as JSON, as docs/query.md describes it; - for stdin')
     .addOption(several('--program <ids>', 'instructions of these programs'))
@@ -83,7 +83,10 @@ function addFilterOptions(command: Command): void {
     );
 }
 
-function addRangeOptions(command: Command): void {
+export function addRangeOptions(
+  command: Command,
+  { isFollowing }: { readonly isFollowing: boolean },
+): void {
   command
     .addOption(
       new Option('--from <where>', 'first slot, or a date (default: the first block)').argParser(
@@ -99,7 +102,9 @@ function addRangeOptions(command: Command): void {
       new Option('--last <slots>', 'the last slots up to the head').argParser(
         numberOption(countRange),
       ),
-    )
+    );
+  if (!isFollowing) return;
+  command
     .option('--finalized', 'finalized blocks only')
     .option('--follow', 'continue with new blocks until Ctrl-C or --to');
 }

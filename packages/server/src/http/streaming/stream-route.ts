@@ -97,8 +97,7 @@ async function begin(
     dialects: dataset.names.dialects,
     ...(dependencies.idls === undefined ? {} : { idls: dependencies.idls() }),
   };
-  const parameters = request.query as Readonly<Record<string, unknown>>;
-  const arrow = parseOutput(request.headers.accept, parameters);
+  const arrow = parseOutput(request.headers.accept, Object(request.query));
   const parsed = await runInTimeSlices(parseQuerySteps(body, rules));
   const { query, form } = applyOutput(parsed, arrow);
   // Earlier responses on this connection may take minutes, so nothing is reserved before they end.
