@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
-import type { SourceState } from '../source/source-health.ts';
+import type { IngestStatus } from '../ingest/ingester.ts';
 import { MemoryDataset } from '../stream/testing/memory-dataset.ts';
 import { logProgress } from './log-progress.ts';
 
@@ -12,7 +12,7 @@ let status: {
   behindSlots: number | null;
   counters: Record<string, number>;
   backfill: null;
-  sources: { name: string; state: SourceState; fault: string | null; failures: 0; strikes: 0 }[];
+  sources: IngestStatus['sources'];
 } | null;
 let dataset: MemoryDataset;
 let running: Promise<void>;
@@ -113,7 +113,10 @@ test('behavior: a dataset far behind is logged with the number of blocks, the ra
 });
 
 test('behavior: a failing source is logged once, and once again when it recovers', async () => {
-  const source = { name: 'rpc-1', failures: 0, strikes: 0 } as const;
+  const source = {
+    ...{ name: 'rpc-1', failures: 0, strikes: 0 },
+    ...{ kind: 'rpc' as const, slotsBehind: 0, activity: null },
+  };
   const well = { behindSlots: 0, counters: {}, backfill: null };
   const waiting = { ...source, state: 'waiting' as const, fault: 'ECONNREFUSED' };
   status = { ...well, sources: [waiting] };

@@ -101,7 +101,10 @@ test('behavior: the service is not ready while a head is old, unless a source th
     ingest: () => status as IngestStatus,
     ledgerUnixMs: () => ledgerUnixMs,
   });
-  const source = { name: 'a', fault: null, failures: 0, strikes: 0 };
+  const source = {
+    ...{ name: 'a', fault: null, failures: 0, strikes: 0 },
+    ...{ kind: 'rpc' as const, slotsBehind: 0, activity: null },
+  };
   expect(service.notReadyReason()).toBe(null);
   ledgerUnixMs += 1_000;
   status = { behindSlots: 0, sources: [{ ...source, state: 'waiting' }] };

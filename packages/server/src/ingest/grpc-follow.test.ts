@@ -74,7 +74,10 @@ describe('gRPC alone', () => {
     await world.following.until('it is final', ({ finalized }) => {
       return (finalized?.number ?? 0) >= finalizedSlot;
     });
-    expect(world.following.ingester.status.sources[0]).toMatchObject({ strikes: 0 });
+    expect(world.following.ingester.status.sources[0]).toMatchObject({
+      ...{ kind: 'grpc', strikes: 0, slotsBehind: 0 },
+      activity: expect.stringContaining('receives'),
+    });
   });
 
   const faults: [string, FaultRequest][] = [

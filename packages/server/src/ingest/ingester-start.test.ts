@@ -24,7 +24,12 @@ const at = (slot: number) => ({ kind: 'slot', slot: toSlot(slot) }) as const;
 test('default: the chain of a node is stored from its genesis, counted and finalized', async () => {
   const { clock, dataset, ingester, head, raised, end } = startIngester([node()]);
   expect(ingester.status).toEqual({
-    sources: [{ name: 'node', state: 'starting', fault: null, failures: 0, strikes: 0 }],
+    sources: [
+      {
+        ...{ name: 'node', state: 'starting', fault: null, failures: 0, strikes: 0 },
+        ...{ kind: 'rpc', slotsBehind: null, activity: null },
+      },
+    ],
     counters: {},
     stallMs: 0,
     behindSlots: null,

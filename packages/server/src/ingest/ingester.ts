@@ -14,13 +14,12 @@ import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { Retention } from '../dataset/retention.ts';
 import type { Slot } from '../ledger/primitives.ts';
 import type { SourceDependencies, SourceOptions } from '../source/open-source.ts';
-import type { SourceStatus } from '../source/source-health.ts';
 import { type BackfillProgress, BackfillTask } from './backfill/backfill-task.ts';
 import { BlockLoader, type PrepareBlock } from './follow/block-loader.ts';
 import { ChainFeeder } from './follow/chain-feeder.ts';
 import { chooseStart, type StartPoint } from './follow/choose-start.ts';
 import { FinalityTracker } from './follow/finality-tracker.ts';
-import { FollowedSource } from './follow/followed-source.ts';
+import { FollowedSource, type FollowedStatus } from './follow/followed-source.ts';
 import { agreeOnGenesis, checkIdentity, checkRemaining } from './follow/genesis.ts';
 import { headSlot } from './follow/own-blocks.ts';
 import { SourceFollower } from './follow/source-follower.ts';
@@ -49,7 +48,7 @@ export interface IngesterDependencies extends SourceDependencies {
 }
 
 export interface IngestStatus {
-  readonly sources: readonly SourceStatus[];
+  readonly sources: readonly FollowedStatus[];
   readonly counters: Readonly<Record<string, number>>;
   /** How long sources have reported new blocks while none was stored. */
   readonly stallMs: number;
@@ -90,7 +89,7 @@ export class Ingester {
 
   get status(): IngestStatus {
     return {
-      sources: this.#sources.map(({ health }) => health.status),
+      sources: this.#sources.map((source) => source.status(this.#offeredSlot())),
       counters: this.#counters.toJSON(),
       stallMs: this.#stallMs(),
       behindSlots: this.#behindSlots(),

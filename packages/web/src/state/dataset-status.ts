@@ -5,6 +5,9 @@ export interface SourceRow {
   readonly state: 'starting' | 'live' | 'waiting' | 'quarantined' | 'disabled';
   readonly fault: string | null;
   readonly failures: number;
+  readonly kind: string;
+  readonly slotsBehind: number | null;
+  readonly activity: string | null;
 }
 
 export interface AlarmRow {

@@ -41,6 +41,11 @@ export const STATUS = Type.Object({
       fault: orNull(Type.String()),
       failures: Type.Integer(),
       strikes: Type.Integer(),
+      kind: Type.String({ description: 'rpc, grpc or portal.' }),
+      slotsBehind: orNull(
+        Type.Integer({ description: 'How many slots it is behind the most advanced source.' }),
+      ),
+      activity: orNull(Type.String({ description: 'What a source that pushes blocks is doing.' })),
     }),
   ),
   backfill: orNull(

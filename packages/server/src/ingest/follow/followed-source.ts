@@ -5,11 +5,21 @@ import {
 } from '../../source/open-source.ts';
 import type { SourceResult } from '../../source/refusal.ts';
 import type { SlotNotices, Source } from '../../source/source.ts';
-import { SourceHealth } from '../../source/source-health.ts';
+import { SourceHealth, type SourceStatus } from '../../source/source-health.ts';
+
+/** The state of a source, and what it is doing. */
+export interface FollowedStatus extends SourceStatus {
+  readonly kind: SourceOptions['kind'];
+  /** How many slots it is behind the most advanced source; null before its first report. */
+  readonly slotsBehind: number | null;
+  /** Null if the source is only asked for blocks. */
+  readonly activity: string | null;
+}
 
 /** A source that is followed, with its notifications, its health and what it has reported. */
 export class FollowedSource {
   readonly remote: Source;
+  readonly kind: SourceOptions['kind'];
   readonly notices: SlotNotices;
   readonly health: SourceHealth;
   /** Predicts when the next block can be requested. */
@@ -21,6 +31,7 @@ export class FollowedSource {
   confirmedSlot = -1;
 
   constructor(options: SourceOptions, dependencies: SourceDependencies) {
+    this.kind = options.kind;
     this.remote = openSource(options, dependencies);
     this.notices = this.remote.notices ?? noNotices;
     this.health = new SourceHealth(options.name, dependencies);
@@ -32,6 +43,17 @@ export class FollowedSource {
     if (announcedMs !== undefined && !this.remote.isRateLimited) {
       this.due.learn(requestedMs - announcedMs);
     }
+  }
+
+  /** The state of the source for `/status`, with the distance of its newest slot to a slot that another source has reached. */
+  status(newestSlot: number): FollowedStatus {
+    const { kind, remote, health, confirmedSlot } = this;
+    return {
+      ...health.status,
+      kind,
+      slotsBehind: confirmedSlot < 0 ? null : Math.max(0, newestSlot - confirmedSlot),
+      activity: remote.activity ?? null,
+    };
   }
 
   get name(): string {

@@ -16,7 +16,7 @@ export function SourceList({ sources }: { readonly sources: readonly SourceRow[]
     <div>
       <h3 class="label">Sources</h3>
       <ul class="plain sources">
-        {sources.map(({ name, state, fault, failures }) => (
+        {sources.map(({ name, kind, state, fault, failures, slotsBehind, activity }) => (
           <li key={name}>
             <span class={`badge ${tones[state]}`}>
               <span class="dot" />
@@ -24,7 +24,10 @@ export function SourceList({ sources }: { readonly sources: readonly SourceRow[]
             </span>
             <span>{name}</span>
             <span class="muted small">
-              {failures > 0 && plural(failures, 'failure')}
+              {[kind, slotsBehind !== null && `${plural(slotsBehind, 'slot')} behind`, activity]
+                .filter(Boolean)
+                .join(' · ')}
+              {failures > 0 && ` · ${plural(failures, 'failure')}`}
               {fault !== null && ` · last: ${fault}`}
             </span>
           </li>
