@@ -3,6 +3,7 @@ import { memberOf } from '@sluice/protocol/unknown-value';
 import type { Config } from '../../app/config/config-schema.ts';
 import type { Finding } from './check.ts';
 import { describeError } from './check-data.ts';
+import { checkGrpc } from './check-grpc.ts';
 
 const area = 'sources';
 const answerMsMax = 10_000;
@@ -18,7 +19,7 @@ export async function checkSources(
   unixMs: () => number,
 ): Promise<Finding[]> {
   const checked = sources.flatMap((source) =>
-    source.kind === 'rpc' || source.kind === 'portal' ? [source] : [],
+    source.kind === 'rpc' || source.kind === 'portal' || source.kind === 'grpc' ? [source] : [],
   );
   if (checked.length === 0) {
     const text = 'no node and no other Sluice is configured, so no source was checked';
@@ -28,9 +29,14 @@ export async function checkSources(
     checked.map(async (source, index) => {
       // Sources are numbered, because an address may contain a key.
       const name = source.name ?? `${source.kind}-${index + 1}`;
-      return source.kind === 'rpc'
-        ? checkNode(name, source, unixMs)
-        : checkPortal(name, source, unixMs);
+      switch (source.kind) {
+        case 'rpc':
+          return checkNode(name, source, unixMs);
+        case 'grpc':
+          return checkGrpc(name, source);
+        case 'portal':
+          return checkPortal(name, source, unixMs);
+      }
     }),
   );
   return findings.flat();
