@@ -10,6 +10,7 @@ import { lookupsBenchmark } from './lookup/lookups-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
 import { simulatorBenchmark } from './simulator/simulator-benchmark.ts';
+import { syncBenchmark } from './sync-benchmark.ts';
 
 const benchmarks: readonly Benchmark[] = [
   normalizeBenchmark,
@@ -22,6 +23,7 @@ const benchmarks: readonly Benchmark[] = [
   historyBenchmark,
   lookupsBenchmark,
   clientBenchmark,
+  syncBenchmark,
 ];
 
 const help = [

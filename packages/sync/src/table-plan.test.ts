@@ -186,6 +186,14 @@ test.each([
   expect(String(failure)).toContain(text);
 });
 
+test('error: sync-tables-invalid for an item with a relation, which would add rows that it does not select', async () => {
+  const items = [{ programId, innerInstructions: true }];
+  await expect(plan({ ...specOfProgram({ table: 'a', programId }), items })).rejects.toMatchObject({
+    code: 'sync-tables-invalid',
+    detail: { found: 'innerInstructions' },
+  });
+});
+
 test('error: a name that the IDL does not have, a program without an IDL, and an index of an unknown column', async () => {
   const swaps = specOfProgram({ table: 'a', programId, instruction: 'swop' });
   await expect(plan(swaps)).rejects.toMatchObject({

@@ -3,6 +3,7 @@ import { CodedError } from '@sluice/base/errors';
 import { findNearestName } from '@sluice/base/find-nearest-name';
 import type { ProgramInterface, Query } from '@sluice/client';
 import { defaultFieldNames, KINDS, type RecordArray } from '@sluice/protocol/field-table';
+import { filterRows, replacedRows } from '@sluice/protocol/request-table';
 import { type ColumnType, fittingTypes, isFitting } from './column-types.ts';
 import { parseExpression } from './parse-expression.ts';
 import {
@@ -75,6 +76,7 @@ export type FindProgram = (programId: string) => Promise<ProgramInterface | null
 
 /** Throws coded errors that name the table and the column. */
 export async function planTable(spec: TableSpec, findProgram: FindProgram): Promise<TablePlan> {
+  checkItems(spec);
   const layouts = await findLayouts(spec, findProgram);
   const scope = new ValueScope(spec.source, layouts);
   const keys = Object.entries(KEYS[spec.source]).map(([name, value]) => ({ name, value }));
@@ -108,6 +110,19 @@ export async function planTable(spec: TableSpec, findProgram: FindProgram): Prom
     fromBlock: spec.fromBlock,
     rowsOf: (block) => rows.rowsOf(block),
   };
+}
+
+/** Refuses relations: a record that is only related would be a row, although no item selects it. */
+function checkItems({ name, source, items }: TableSpec): void {
+  const array = source === 'events' ? 'instructions' : source;
+  const rows = array === 'blocks' ? [] : [...filterRows(array), ...replacedRows(array)];
+  const known = rows.map(([filter]) => filter);
+  for (const [i, item] of items.entries()) {
+    const unknown = Object.keys(item).find((key) => !known.includes(key));
+    if (unknown === undefined) continue;
+    const expected = known.length === 0 ? 'no filters' : `filters of ${known.join(' ')}`;
+    throw invalid(`tables.${name}.${source}[${i}]`, expected, unknown);
+  }
 }
 
 /** Returns the names of the instructions or events that the items select. Without a named one there is nothing to decode by name. */

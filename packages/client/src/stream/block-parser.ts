@@ -92,7 +92,7 @@ export function buildBlockReviver(
     revivers: reviversOf(RECORD_ARRAYS[name], fields),
   }));
   const headerRevivers = reviversOf('block', fields);
-  return (block, line, hasLongIntegers = hasMarks(line)) => {
+  return (block, line, hasLongIntegers) => {
     requireHeader(block, line);
     for (const revive of headerRevivers) revive(block.header);
     for (const plan of plans) reviveArray(block, plan, { line, hasLongIntegers });
@@ -103,7 +103,10 @@ export function buildBlockReviver(
 function reviveArray(
   block: Values,
   { name, isDecoded, revivers }: ArrayPlan,
-  { line, hasLongIntegers }: { readonly line: string; readonly hasLongIntegers: boolean },
+  {
+    line,
+    hasLongIntegers,
+  }: { readonly line: string; readonly hasLongIntegers: boolean | undefined },
 ): void {
   const records = block[name];
   if (records === undefined) {
@@ -112,7 +115,8 @@ function reviveArray(
   }
   if (!Array.isArray(records)) throw malformed(line, `${name} is not an array`);
   for (const revive of revivers) for (const record of records) revive(record);
-  if (isDecoded && hasLongIntegers) for (const record of records) unmarkDecoded(record);
+  if (isDecoded && (hasLongIntegers ?? hasMarks(line)))
+    for (const record of records) unmarkDecoded(record);
 }
 
 function reviversOf(kind: Kind, fields: FieldsBody<Dialect>): Revive[] {

@@ -26,10 +26,13 @@ export function createTargetClient(
     ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
     ...(options.isPatient ? {} : { retry: { attemptsMax } }),
     // Compression is not worthwhile on the same machine.
-    ...(folder === undefined
-      ? {}
-      : { fetch: reloading(folder.reload), headers: { 'accept-encoding': 'identity' } }),
+    ...(isLocal(url) ? { headers: { 'accept-encoding': 'identity' } } : {}),
+    ...(folder === undefined ? {} : { fetch: reloading(folder.reload) }),
   });
+}
+
+function isLocal(url: string): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
 }
 
 /** Reads the files again before each further request for a stream: the previous stream ended early, for example because another process removed a segment. */

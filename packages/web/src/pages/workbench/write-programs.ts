@@ -1,4 +1,7 @@
-/** Writes a query as a program: for a shell, for TypeScript with the client library, for Python without a library. */
+/** Writes a query as a program: for a shell, for TypeScript with the client library, for Python without a library, for a database. */
+import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
+import { filterRows, replacedRows } from '@sluice/protocol/request-table';
+import { hasMembers } from '@sluice/protocol/unknown-value';
 import { formatQuery, type JsonObject } from './query-model.ts';
 
 export interface ProgramTarget {
@@ -48,5 +51,27 @@ with urllib.request.urlopen(request) as response:
     for line in response:
         block = json.loads(line)
         print(block["header"]["number"], block)
+`;
+}
+
+/** Writes the command that keeps a table for each kind of selected records. A table has no related records, so the flags for them are left out. */
+export function writeSync(query: JsonObject, { url, hasKey }: ProgramTarget): string {
+  const tables = RECORD_ARRAY_NAMES.flatMap((array) => {
+    const items = query[array];
+    if (!Array.isArray(items)) return [];
+    const known = new Set([...filterRows(array), ...replacedRows(array)].map(([name]) => name));
+    const filtered = items.filter(hasMembers).map((item) => {
+      const filters = Object.entries(item).filter(([name]) => known.has(name));
+      return Object.fromEntries(filters);
+    });
+    const name = array === 'tokenBalances' ? 'token_balances' : array;
+    return [[name, { fromBlock: query['fromBlock'], [array]: filtered }]];
+  });
+  const file = JSON.stringify({ tables: Object.fromEntries(tables) }, null, 2);
+  const key = hasKey ? 'SLUICE_KEY=$SLUICE_KEY ' : '';
+  return `cat > tables.yaml <<'END'
+${file}
+END
+${key}npx sluice sync ${url} --to postgres://127.0.0.1/mine --tables tables.yaml
 `;
 }
