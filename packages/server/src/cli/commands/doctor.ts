@@ -5,6 +5,7 @@ import { Command, Option } from 'commander';
 import { adminPort } from '../../app/config/admin-port.ts';
 import type { Config } from '../../app/config/config-schema.ts';
 import { examineConfig } from '../../app/config/load-config.ts';
+import { messageBytesMaxDefault } from '../../source/grpc/grpc-subscription.ts';
 import type { CommandContext } from '../context.ts';
 import type { Finding } from '../doctor/check.ts';
 import { checkArchive } from '../doctor/check-archive.ts';
@@ -13,12 +14,13 @@ import { checkRemote } from '../doctor/check-remote.ts';
 import { checkSources } from '../doctor/check-sources.ts';
 import { checkPorts, checkSystem } from '../doctor/check-system.ts';
 import { addListenOptions, type ListenChoice, listenOverrides } from '../listen-options.ts';
-import { portalKey, portalOption } from '../source-options.ts';
+import { grpcOption, grpcToken, portalKey, portalOption } from '../source-options.ts';
 
 interface DoctorOptions extends ListenChoice {
   readonly config?: string;
   readonly data?: string;
   readonly rpc?: readonly string[];
+  readonly grpc?: readonly string[];
   readonly portal?: readonly string[];
   readonly archive?: readonly string[];
   readonly json?: boolean;
@@ -32,6 +34,7 @@ export function buildDoctorCommand(context: CommandContext): Command {
     .addOption(new Option('--config <file>', 'the configuration, as for sluice serve'))
     .addOption(new Option('--data <folder>', 'the data folder (default: ./data)'))
     .addOption(new Option('--rpc <url...>', 'nodes to check'))
+    .addOption(grpcOption('nodes with Yellowstone gRPC to check'))
     .addOption(portalOption('datasets of other Sluices to check'))
     .addOption(new Option('--archive <place...>', 'folders or addresses of archives to check'))
     .option('--json', 'print JSON, as when the output is piped')
@@ -105,19 +108,25 @@ function examineConfiguration({ config: file, data, ...options }: DoctorOptions)
   }
 }
 
-function namedSources({ rpc = [], portal = [] }: DoctorOptions) {
+function namedSources({ rpc = [], grpc = [], portal = [] }: DoctorOptions) {
   const nodes = rpc.map((url) => ({
     kind: 'rpc' as const,
     url,
     headers: {},
     connectionCountMax: 1,
   }));
+  const token = grpcToken();
+  const streams = grpc.map((url) => ({
+    ...{ kind: 'grpc' as const, url, commitment: 'confirmed' as const },
+    messageBytesMax: messageBytesMaxDefault,
+    ...(token === undefined ? {} : { token }),
+  }));
   const key = portalKey();
   const portals = portal.map((url) => ({
     ...{ kind: 'portal' as const, url },
     ...(key === undefined ? {} : { key }),
   }));
-  return [...nodes, ...portals];
+  return [...nodes, ...streams, ...portals];
 }
 
 const marks = {
