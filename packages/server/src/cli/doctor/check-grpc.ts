@@ -33,12 +33,10 @@ export async function checkGrpc(
   const wanted = { slots: true, blocks: false, transactions: false, blockMetas: false };
   call.send(encodeSubscribeRequest({ ...wanted, commitment: 'confirmed' }));
   const message = `it sent no slot within ${updateMsMax / 1000} s`;
-  const late = setTimeout(
-    () => call.cancel({ code: GRPC_CODES.deadlineExceeded, message }),
-    updateMsMax,
+  AbortSignal.timeout(updateMsMax).addEventListener('abort', () =>
+    call.cancel({ code: GRPC_CODES.deadlineExceeded, message }),
   );
   const status = await call.ended;
-  clearTimeout(late);
   channel.close();
   if (slot !== undefined)
     return { area, state: 'ok', text: `${name} responds, is at slot ${slot}` };
