@@ -171,8 +171,18 @@ export class Model {
   }
 
   /** Checks a 204, which says that the range is above the data after the wait. */
-  checkNone({ from, finalizedOnly, states, durationMs }: Request): void {
-    const slotOf = ({ head, finalized }: State) => (finalizedOnly ? finalized : head)?.slot ?? -1;
+  checkNone({ from, parentHash, finalizedOnly, states, durationMs }: Request): void {
+    const tipOf = ({ head, finalized }: State) => (finalizedOnly ? finalized : head);
+    const slotOf = (state: State) => tipOf(state)?.slot ?? -1;
+    // A wrong parent directly above the newest block is a conflict.
+    const isOpen = (state: State) => {
+      const tip = tipOf(state);
+      return tip === null || from > tip.slot + 1 || tip.hash === parentHash;
+    };
+    must(
+      parentHash === undefined || states.some(isOpen),
+      'a wrong parent at the head is a conflict',
+    );
     must(
       states.some((state) => slotOf(state) < from),
       'a 204 is for a range above the data',

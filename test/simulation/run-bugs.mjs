@@ -127,7 +127,7 @@ const copy = makeCopy();
 process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
 process.stdout.write('| Bug | Found by | After |\n|---|---|---|\n');
 let survivorCount = 0;
-for (const bug of plantedBugs.filter(({ name }) => name.includes(values.only))) {
+for (const bug of plantedBugs.filter(({ name }) => new RegExp(values.only).test(name))) {
   const restore = plant(copy, bug);
   const startMs = Date.now();
   const rule = values.by.includes('simulation') ? await simulate(copy) : undefined;
