@@ -85,9 +85,15 @@ class Positions {
   }
 }
 
+/** A violated rule of the database, such as a row that is stored twice, or a bug. A database that starts gives other errors. */
+const isFault =
+  /code (?!08|53|57)[0-9A-Z]{5}, .*\[sync-target-failed\]|internal error|\[sync-table-changed\]/;
+
 /** Kills the command, the database and the service at moments that do not depend on what they do. */
 class Killer {
   readonly counts = { sync: 0, database: 0, service: 0 };
+  /** The last words of the command if it ended by an error that is not due to a kill. */
+  fault: string | undefined;
   #isStopped = false;
   readonly #running: Promise<void>;
 
@@ -113,8 +119,11 @@ class Killer {
       while (!this.#isStopped) {
         await systemClock.sleep(200 + random.below(4_000));
         // The command ends if it is started while the database is down.
-        if (sync.hasEnded) sync.start();
-        else if (this.total < killCount) await kills[random.below(kills.length)]?.();
+        if (sync.hasEnded) {
+          const last = sync.errors.trimEnd().split('\n').at(-1) ?? '';
+          if (isFault.test(sync.errors.slice(-2_000))) this.fault = last;
+          sync.start();
+        } else if (this.total < killCount) await kills[this.total % kills.length]?.();
       }
     })();
   }
@@ -168,8 +177,10 @@ test.skipIf(!hasPostgres)(
     const positions = new Positions(database);
     const killer = new Killer(sync, database, world);
     try {
-      const isAtHead = (head: string) =>
-        positions.tips.length === 3 && positions.tips.every((tip) => tip === head);
+      const isAtHead = (head: string) => {
+        expect(killer.fault).toBeUndefined();
+        return positions.tips.length === 3 && positions.tips.every((tip) => tip === head);
+      };
       while (world.forkDepths.length < forkCount || killer.total < killCount)
         await world.runUntil(world.slot + 20, isAtHead);
       const last = world.slot;
