@@ -339,6 +339,15 @@ test('behavior: the newest block of the source may be the only one in the range'
   expect(replaced).toEqual([ref('a11'), [12]]);
 });
 
+test('behavior: a fork is found below any number of skipped slots', async () => {
+  const far = [...own.slice(0, 3), ...makeHeaders('a', [300], twelve)];
+  const lower = makeHeaders('b', [13], twelve);
+  const { resolver, state, replaced } = start({ headers: [...own.slice(0, 3), ...lower] });
+  state.pending = makeSnapshot(far, own[1]);
+  expect(await resolver.checkHead(signal)).toBe(true);
+  expect(replaced).toEqual([ref('a12'), [13]]);
+});
+
 test('behavior: an outage, an empty list or a refused header gives no branch', async () => {
   const outage = start({ remote: { header: () => refuse('outage') } });
   expect(await outage.resolver.checkHead(signal)).toBe(false);

@@ -5,6 +5,7 @@
 import type { Clock } from '@sluice/base/clock';
 import { elementAt } from '@sluice/base/element-at';
 import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
+import { listSlotsMax } from '../../source/source.ts';
 import type { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import type { BlockLoader } from './block-loader.ts';
@@ -29,8 +30,6 @@ export interface ResolverDependencies {
   readonly onGrown: () => void;
 }
 
-/** How many slots below our head the newest block of the source is searched. */
-const searchSlots = 64;
 /** A longer gap is filled in several steps. */
 export const gapBlocksMax = 32;
 /** How often the source is asked for our head. */
@@ -66,7 +65,8 @@ export class BranchResolver {
       return false;
     }
     if (answer.reason !== 'not-available' && answer.reason !== 'skipped-hint') return false;
-    const first = Math.max(forkFloor(feeder.pending), head.number - searchSlots, 0);
+    // Many skipped slots may be between our head and the newest block of the source.
+    const first = Math.max(forkFloor(feeder.pending), head.number - listSlotsMax + 1, 0);
     const range = { first, last: head.number };
     const list = source.note(await source.remote.listSlots(range, 'confirmed', signal));
     const tip = list.kind === 'ok' ? list.value.at(-1) : undefined;
