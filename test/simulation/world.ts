@@ -262,9 +262,9 @@ export class World {
     this.note('converge');
     this.heal();
     for (let second = 0; second < convergeSecondsMax; second++) {
-      // Some alarms end when the chain grows.
+      // Some alarms end when the chain grows, others with the next segment.
       if (second < 5) {
-        this.ledger.produce(0);
+        for (let i = 0; i < 4; i++) this.ledger.produce(0);
         this.ledger.finalize(3);
       }
       await this.scheduler.advance(1_000);
