@@ -2,8 +2,10 @@
 export const slowFiles = [
   'packages/server/src/app/portal.test.ts',
   'packages/server/src/app/remote/bucket-indexes.test.ts',
+  'packages/server/src/cli/commands/export.test.ts',
   'packages/server/src/engine/large-segments.test.ts',
   'packages/server/src/ingest/grpc-follow.test.ts',
   'packages/server/src/ingest/prepare/prepared-block.test.ts',
+  'packages/server/src/stream/skipping-evaluator.test.ts',
   'packages/simulator/src/content/recipe.test.ts',
 ];
