@@ -421,6 +421,7 @@ async function openParts(
       removeUnused: remove,
       makeIndex: dependencies.makeIndex,
       alarms,
+      clock,
     },
   );
   return { ...parts, waiters, mergeThread, indexes, upkeep, removeUnused: remove };

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { Clock } from '@sluice/base/clock';
 import { isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { ReadList } from '../chain/segment-lists.ts';
@@ -25,8 +26,11 @@ export interface UpkeepDependencies {
   /** Without this function there are no indexes over segments. */
   readonly makeIndex: MakeIndex | undefined;
   readonly alarms: AlarmBoard;
+  readonly clock: Clock;
 }
 
+/** After a failure, the work is repeated after this time, or with the next segment. */
+const retryMs = 30_000;
 const alarm = 'dataset-upkeep-failed';
 
 /**
@@ -39,6 +43,8 @@ export class Upkeep {
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   #isDue = false;
+  /** Whether a failed work is repeated later. */
+  #isWaiting = false;
 
   constructor(options: UpkeepOptions, dependencies: UpkeepDependencies) {
     this.#options = options;
@@ -77,9 +83,18 @@ export class Upkeep {
       alarms.clear(alarm);
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      // The next segment starts it again.
-      if (!this.#stop.signal.aborted) alarms.raise(alarm, error);
+      if (this.#stop.signal.aborted) return;
+      alarms.raise(alarm, error);
+      void this.#retry();
     }
+  }
+
+  async #retry(): Promise<void> {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    await this.#dependencies.clock.sleep(retryMs, this.#stop.signal);
+    this.#isWaiting = false;
+    this.start();
   }
 
   #list(): Promise<boolean> {
