@@ -41,7 +41,7 @@ function linkDependencies(): void {
     if (name.startsWith('.') || name === '@sluice') continue;
     symlinkSync(join(installed, name), join(root, 'node_modules', name));
   }
-  for (const name of ['base', 'protocol', 'grpc', 'decode', 'simulator', 'client', 'server'])
+  for (const name of readdirSync(join(repositoryRoot, 'packages')))
     symlinkSync(join('..', '..', 'packages', name), join(root, 'node_modules', '@sluice', name));
 }
 
