@@ -135,10 +135,10 @@ test.each<[Setting, number[][]]>([
   expect(segments).toEqual(expected);
 });
 
-test('limit: a segment has at most 4,096 blocks', async () => {
+test('limit: a segment has at most 1,024 blocks', async () => {
   const many = makeHeaders(
     'm',
-    Array.from({ length: 4_097 }, (_, i) => i),
+    Array.from({ length: 1_025 }, (_, i) => i),
   );
   const { dependencies, segments } = start();
   const prepare: ImportDependencies['prepare'] = async (slot) => ({
@@ -151,7 +151,7 @@ test('limit: a segment has at most 4,096 blocks', async () => {
     { ...dependencies, prepare },
     signal,
   );
-  expect(segments.map(({ length }) => length)).toEqual([4_096, 1]);
+  expect(segments.map(({ length }) => length)).toEqual([1_024, 1]);
 });
 
 test('error: a segment that cannot be stored ends the import, and no later block is stored', async () => {

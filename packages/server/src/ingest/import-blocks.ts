@@ -17,7 +17,6 @@ import { datasetLimits } from '../dataset/dataset-limits.ts';
 import type { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Slot } from '../ledger/primitives.ts';
-import { SEGMENT_LIMITS } from '../segment/layout/limits.ts';
 import { type BlockLine, lineExpected } from '../source/files/read-block-lines.ts';
 import type { PrepareBlock } from './follow/block-loader.ts';
 import { linkHeader } from './follow/chain-feeder.ts';
@@ -52,9 +51,8 @@ interface ReadBlock {
 
 type LinePosition = Pick<BlockLine, 'path' | 'line'>;
 
-/** Imported segments are so large that they are not merged afterwards. The merger holds one of them in memory. */
+/** Imported segments of large blocks are so large that they are not merged afterwards. The merger holds one of them in memory. */
 const segmentBytes = datasetLimits.mergeBytes / 2;
-const segmentBlockCount = SEGMENT_LIMITS.blockCountMax / 2;
 /** The number of blocks that are prepared at the same time. */
 const inProgressMax = 16;
 
@@ -133,10 +131,6 @@ class ImportBatch {
     this.#dependencies = dependencies;
   }
 
-  get #blockCountMax(): number {
-    return this.#hot === undefined ? segmentBlockCount : datasetLimits.sealBlockCount;
-  }
-
   get progress(): ImportProgress {
     return { importedCount: this.#importedCount, knownCount: this.#knownCount };
   }
@@ -155,7 +149,7 @@ class ImportBatch {
     const isFull = await this.#append(header, prepared);
     this.#dependencies.onDraftRead?.(prepared.bytes);
     this.#importedCount++;
-    if (isFull || this.#headers.length >= this.#blockCountMax) await this.flush();
+    if (isFull || this.#headers.length >= datasetLimits.sealBlockCount) await this.flush();
   }
 
   /** Returns whether the block is stored. Throws if it is not above the head and not stored: it is not of this chain. */
