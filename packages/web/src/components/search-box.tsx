@@ -84,10 +84,15 @@ async function findTarget(
   }
 }
 
-/** An address that the newest transaction with it calls is a program. */
+/** A transaction may name a program without calling it, for instance as an account of another call. */
+const transactionsRead = 25;
+
+/** An address that one of the newest transactions calls is a program. */
 async function pathOfAddress(dataset: string, address: string): Promise<string> {
   if (programName(address) !== undefined) return pagePath.program(dataset, address);
-  const { transactions } = await clientOf(dataset).accountTransactions(address, { limit: 1 });
+  const { transactions } = await clientOf(dataset).accountTransactions(address, {
+    limit: transactionsRead,
+  });
   const isCalled = transactions.some(({ instructions }) =>
     instructions.some(({ programId }) => programId === address),
   );
