@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Clock } from '@sluice/base/clock';
-import { isCodedError } from '@sluice/base/errors';
+import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { ReadList } from '../chain/segment-lists.ts';
 import { indexByteLength } from '../segment/history/layout.ts';
@@ -84,6 +84,8 @@ export class Upkeep {
     } catch (error) {
       if (!isCodedError(error)) throw error;
       if (this.#stop.signal.aborted) return;
+      // Another process writes the dataset now, and does this work.
+      if (isFenced(error)) return alarms.clear(alarm);
       alarms.raise(alarm, error);
       void this.#retry();
     }
@@ -143,6 +145,10 @@ export class Upkeep {
       return { id, first, last, ...shape, byteLength: indexByteLength(shape) };
     });
   }
+}
+
+function isFenced(error: CodedError): boolean {
+  return isCodedError(error, 'feed-fenced') || isCodedError(error.cause, 'feed-fenced');
 }
 
 /** Returns true if retention has removed segments meanwhile, so that the work is repeated with the others. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { type ChainSnapshot, emptySnapshot, type IndexRun } from '../../chain/chain-snapshot.ts';
+import { makeRun, noLists, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
 import { chooseIndex, indexCountMax } from './choose-index.ts';
 
-const noLists = () => Promise.reject(new Error('there are no lists'));
 const limits = { indexBytesMax: 10_000_000 };
 
 function runOf(first: number, count: number): IndexRun {
@@ -45,4 +45,15 @@ test('behavior: indexes with slots between them are not merged', async () => {
   expect(await chooseRuns(apart)).toBeUndefined();
   const more = [...apart, runOf(apart.length * 10 - 5, 2)];
   expect(await chooseRuns(more)).toEqual(more.slice(-2));
+});
+
+test('limit: large segments at the end of the history are indexed as soon as there are more of them than one index covers', async () => {
+  const blocks = makeRun('a', [1, 2, 3, 4], null);
+  const segments = blocks.map((block) => ({ ...sealRun([block]), byteLength: 300 << 20 }));
+  const choose = (count: number) => {
+    const snapshot = { ...emptySnapshot, start: slot(1), segments: segments.slice(0, count) };
+    return chooseIndex(snapshot, limits, noLists);
+  };
+  expect(await choose(3)).toBeUndefined();
+  expect((await choose(4))?.segments.map(({ segment }) => segment)).toEqual(segments.slice(0, 3));
 });

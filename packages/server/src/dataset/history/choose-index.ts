@@ -39,12 +39,14 @@ export async function chooseIndex(
       { countMax: segmentCountMax },
       readList,
     );
+    const missing = segments.filter(({ first }) => first.number <= gap.last);
     let bytes = 0;
-    const chosen = segments.filter(({ byteLength, first }) => {
+    const chosen = missing.filter(({ byteLength }) => {
       bytes += byteLength;
-      return first.number <= gap.last && (bytes <= segmentBytesMax || bytes === byteLength);
+      return bytes <= segmentBytesMax || bytes === byteLength;
     });
-    if (chosen.length >= (gap.isAtEnd ? segmentCountMin : 1))
+    const isFull = chosen.length < missing.length;
+    if (chosen.length >= (gap.isAtEnd && !isFull ? segmentCountMin : 1))
       return { segments: chosen.map((segment) => partOf(segment, gap)), runs: [] };
   }
   const runs = chooseRuns(snapshot.indexes, limits);
