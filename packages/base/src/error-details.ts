@@ -237,6 +237,7 @@ export interface ErrorDetails {
     readonly bytes: number | null;
   };
   'backup-differs': { readonly dataset: string; readonly slot: number; readonly hash: string };
+  'backup-damaged': { readonly file: string };
   'backup-missing': { readonly from: string; readonly dataset?: string };
   'backup-target-unknown': { readonly target: string };
   'dataset-exists': { readonly folder: string };

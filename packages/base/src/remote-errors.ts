@@ -38,6 +38,9 @@ export const REMOTE_ERRORS = {
   'backup-missing': {
     text: 'there is no backup; check the address, or run sluice backup first',
   },
+  'backup-damaged': {
+    text: 'a file of the backup is damaged, or was not written by sluice; restore from another copy of the backup, or back up again to another target',
+  },
   'backup-target-unknown': {
     text: 'the target must be a folder or s3://BUCKET/PREFIX',
   },

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
@@ -194,10 +194,12 @@ test('behavior: a folder holds a backup like a bucket, and a dataset is copied t
   const target = join(cacheFolder, 'disk');
   const bucket = await bucketOf(new FolderStore(target, nodeFs));
   await backupDataset(source, bucket, copying(nodeFs));
+  // A backup that was killed leaves a part of its manifest.
+  writeFileSync(join(target, datasetName, 'manifests', '000000000002.json.gz.tmp'), 'part');
   await grow(dataset, 50);
   const { segments } = await backupDataset(source, bucket, copying(nodeFs));
   expect(readdirSync(join(target, datasetName, 'segments'))).toHaveLength(segments);
-  expect(readdirSync(join(target, datasetName, 'manifests'))).toHaveLength(1);
+  expect(await bucket.log.listNumbers()).toHaveLength(1);
   const blocks = (await readAll(dataset)).filter(({ header }) => header.number <= 49);
   expect(await readAll(await restored(bucket))).toEqual(blocks);
   const copy = join(cacheFolder, 'copy', datasetName);
@@ -205,4 +207,28 @@ test('behavior: a folder holds a backup like a bucket, and a dataset is copied t
   expect(await readAll(await openIn(nodeFs, copy))).toEqual(blocks);
   const again = copyToFolder(source, copy, copying(nodeFs));
   await expect(again).rejects.toMatchObject({ code: 'dataset-exists' });
+});
+
+test('error: backup-damaged: a name in a backup that is a path does not write outside the new folder', async () => {
+  const fs = new SimFs();
+  await grow(await createIn(fs), 30);
+  const bucket = await bucketOf(new MemoryStore());
+  await backupDataset(folder, bucket, copying(fs));
+  const latest = await bucket.log.readLatest();
+  if (latest === undefined) throw new Error('there is no backup');
+  const { manifest, number } = latest;
+  const segments = manifest.chain.segments.map((segment, i) => {
+    return i === 0 ? { ...segment, id: `../../${segment.id}` } : segment;
+  });
+  for (const { id } of segments.slice(0, 1)) {
+    const { id: original } = manifest.chain.segments[0] ?? { id };
+    const bytes = await bucket.store.get(`${datasetName}/segments/${original}`);
+    await bucket.store.put(`${datasetName}/segments/${id}`, bytes);
+  }
+  await bucket.log.create({
+    ...manifest,
+    number: number + 1,
+    chain: { ...manifest.chain, segments },
+  });
+  await expect(restored(bucket)).rejects.toMatchObject({ code: 'backup-damaged' });
 });

@@ -1,7 +1,7 @@
 /** The segments of a dataset in an object store, with their lists and indexes, read through a cache on the local disk. */
 import { crc32 } from 'node:zlib';
 import { assert } from '@sluice/base/assert';
-import { CodedError } from '@sluice/base/errors';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { discard } from '@sluice/base/memory/discard';
 import type { IndexRun, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
 import { type ListContent, listFile, segmentFile } from '../chain/segment-lists.ts';
@@ -33,9 +33,7 @@ export class BucketSegments implements SegmentFiles {
   constructor(options: BucketIndexesOptions, dependencies: BucketSegmentsDependencies) {
     this.#dataset = options.dataset;
     this.#dependencies = dependencies;
-    // The segments that are indexed were just uploaded, so the cache usually has them.
-    const readSegment = (segment: SealedSegment) =>
-      this.#cached(segment).read(0, segment.byteLength);
+    const readSegment = (segment: SealedSegment) => this.#readThroughCache(segment);
     this.indexes = new BucketIndexes(options, { ...dependencies, readSegment });
   }
 
@@ -60,6 +58,16 @@ export class BucketSegments implements SegmentFiles {
     const isSame = bytes.length === segment.byteLength && crc32(bytes) === checksumOf(segment);
     if (!isSame) throw new CodedError('segment-damaged', { segment: segment.id });
     return bytes;
+  }
+
+  /** Segments that are indexed were just uploaded, so the cache usually has them. A small cache cannot hold a large segment. */
+  async #readThroughCache(segment: SealedSegment): Promise<Uint8Array> {
+    try {
+      return await this.#cached(segment).read(0, segment.byteLength);
+    } catch (error) {
+      if (!isCodedError(error, 'cache-too-small')) throw error;
+      return this.read(segment);
+    }
   }
 
   async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {

@@ -79,10 +79,12 @@ interface FolderTarget extends CopyTarget {
 function folderTarget(folder: string, fs: Fs): FolderTarget {
   const partial = `${folder}${partialSuffix}`;
   const write = async (subfolder: string, name: string, bytes: Uint8Array) => {
+    checkFileName(name);
     await fs.makeFolder(`${partial}/${subfolder}`);
     await writeFileAtomically(fs, `${partial}/${subfolder}`, name, [bytes]);
   };
   const fillIndex: FolderTarget['fillIndex'] = async (run, fill) => {
+    checkFileName(run.id);
     await fs.makeFolder(`${partial}/indexes`);
     await removeIfExists(fs, `${partial}/${indexFile(run)}`);
     await fill(`${partial}/${indexFile(run)}`);
@@ -104,6 +106,12 @@ function folderTarget(folder: string, fs: Fs): FolderTarget {
       return { segments: totalSealed(chain).segmentCount };
     },
   };
+}
+
+/** The names come from a bucket, which others may have written. A path as a name would write files outside the new folder. */
+function checkFileName(name: string): void {
+  if (/^\w[\w.-]*$/.test(name)) return;
+  throw new CodedError('backup-damaged', { file: name });
 }
 
 /** Indexes are copied by pieces of this size. */

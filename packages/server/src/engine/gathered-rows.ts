@@ -416,7 +416,7 @@ export class GatheredRows {
     return this.#options.kernel.bytes.subarray(at, at + length);
   }
 
-  /** The part of a buffer that is in use: up to the last start. */
+  /** Returns the part of a buffer that has values. It ends at the last of the starts. */
   #used(starts: Range, count: number, { at }: Range): Range {
     return { at, length: this.#int(starts.at, count) };
   }

@@ -1,6 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { CodedError, isCodedError } from '@sluice/base/errors';
-import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../storage/fs.ts';
+import {
+  type Fs,
+  readWholeFile,
+  removeIfExists,
+  temporarySuffix,
+  writeFileAtomically,
+} from '../storage/fs.ts';
 import type { ByteRange, ObjectInfo, ObjectStore } from './object-store.ts';
 
 /** Objects as files of a folder, for backups to a disk. One process writes it at a time. */
@@ -58,7 +64,8 @@ export class FolderStore implements ObjectStore {
     });
     const objects: ObjectInfo[] = [];
     for (const name of names) {
-      if (!name.startsWith(prefix.slice(slash))) continue;
+      // A write that was interrupted leaves a temporary file.
+      if (!name.startsWith(prefix.slice(slash)) || name.endsWith(temporarySuffix)) continue;
       const object = await this.head(`${folder}${name}`);
       if (object !== undefined) objects.push(object);
     }

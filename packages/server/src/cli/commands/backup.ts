@@ -1,5 +1,6 @@
 import { systemClock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
+import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { Command } from 'commander';
 import { lockDataFolder } from '../../app/lock-data-folder.ts';
 import { MergeThread } from '../../dataset/merge/merge-thread.ts';
@@ -166,15 +167,33 @@ export async function withProgress<Result>(
   }
 }
 
-async function readContents(store: ObjectStore): Promise<string[]> {
+/** Returns the names of the datasets of a backup, or none if there is no backup. */
+export async function readContents(store: ObjectStore): Promise<string[]> {
+  let bytes: Uint8Array;
   try {
-    const text = Buffer.from(await store.get(contentsKey)).toString();
-    const { datasets } = JSON.parse(text) as { readonly datasets: string[] };
-    return datasets;
+    bytes = await store.get(contentsKey);
   } catch (error) {
     if (isCodedError(error, 'store-object-missing')) return [];
     throw error;
   }
+  const names = parseContents(Buffer.from(bytes).toString());
+  if (names === undefined) throw new CodedError('backup-damaged', { file: contentsKey });
+  return names;
+}
+
+/** A name becomes a folder of the data folder, so it must be the name of a dataset. */
+function parseContents(text: string): string[] | undefined {
+  try {
+    const { datasets }: { readonly datasets: unknown } = JSON.parse(text);
+    const isList = Array.isArray(datasets) && datasets.every((name) => isDatasetName(name));
+    return isList ? datasets : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isDatasetName(value: unknown): boolean {
+  return typeof value === 'string' && datasetNamePattern.test(value);
 }
 
 async function addToContents(store: ObjectStore, name: string): Promise<void> {

@@ -69,7 +69,7 @@ async function sql(query: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-/** The records of an array of the same dataset, with the slots of their blocks, as `sluice query` prints them. */
+/** Returns all records of one kind that `sluice query` prints for the dataset, each with the slot of its block. */
 async function recordsOf(kind: string): Promise<Record<string, unknown>[]> {
   const { out } = await runMain(['query', ...source(), '--kind', kind, '--finalized', '--quiet']);
   return out

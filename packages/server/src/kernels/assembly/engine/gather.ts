@@ -170,7 +170,7 @@ export function gatherKeysOrNull(
   return nullCount;
 }
 
-/** The first static key of each row's transaction; null if there is none. */
+/** The first static key of each row's transaction, or null for a transaction without keys. */
 export function gatherPayers(staticCounts: usize, width: u32, transactions: usize, count: u32, out: usize, valid: usize): u32 {
   let nullCount: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
@@ -204,7 +204,10 @@ export function gatherKeyLists(
   store<u32>(outStarts + (count << 2), at);
 }
 
-/** Parts of the key lists of transactions: `length` keys after the first `skip` and `skipMore` ones. A column at 0 has only zeros. */
+/**
+ * Writes a part of each transaction's list of keys: `length` keys after the first `skip + skipMore`. These are columns with a number
+ * for each transaction; the address 0 stands for a column of zeros.
+ */
 export function gatherKeyRanges(
   skip: usize, skipMore: usize, lengths: usize, width: u32, transactions: usize, count: u32, outStarts: usize, out: usize,
 ): void {
@@ -320,7 +323,7 @@ export function gatherNullTexts(bytes: usize, starts: usize, rows: usize, count:
 /** Copies a JSON string without its quotes and replaces its escape sequences. Returns the end of the output. */
 function unescape(from: usize, end: usize, out: usize): usize {
   while (from < end) {
-    // Copies up to 16 bytes at once; what is copied beyond a backslash is overwritten.
+    // Up to 16 bytes are copied at once. Those after a backslash are wrong, and the next copy overwrites them.
     const some = v128.load(from);
     v128.store(out, some);
     const mask = i8x16.bitmask(i8x16.eq(some, i8x16.splat(0x5c)));
@@ -413,7 +416,7 @@ function hexDigit(value: u32): u32 {
 }
 
 /**
- * The first signature of each row's transaction, as text, or as 64 bytes if `isBinary`; null if there is none. `starts` has the first
+ * The first signature of each row's transaction, as text, or as 64 bytes if `isBinary`. It is null for a transaction without signatures. `starts` has the first
  * signature of each transaction.
  */
 export function gatherFirstSignatures(
