@@ -51,7 +51,7 @@ export class World {
   readonly readers = new Set<Reader>();
   readonly followers: readonly Follower[];
   readonly counts = new Map<string, number>();
-  /** The hashes of some blocks of every branch. */
+  /** The hashes of blocks that the ledger has or had, also on branches that were left. The readers look them up. */
   readonly seenHashes: string[] = [];
   /** The repairs of damaged files, by path. */
   readonly damages = new Map<string, () => void>();

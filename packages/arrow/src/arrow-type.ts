@@ -36,7 +36,7 @@ export interface ColumnData {
   readonly children: readonly ColumnData[];
 }
 
-/** Key and value pairs of a message. */
+/** The metadata of a message: a value for each key. */
 export type ArrowMetadata = readonly (readonly [key: string, value: string])[];
 
 export const childFields = (type: ArrowType): readonly ArrowField[] => {

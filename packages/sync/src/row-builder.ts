@@ -20,7 +20,7 @@ export function plainBlocks(blocks: readonly Block[]): readonly PlainBlock[] {
 
 export interface RowOptions {
   readonly source: TableSource;
-  /** The events that are rows; all if there is none. */
+  /** The names of the events that become rows. If the list is empty, all events do. */
   readonly eventNames: readonly string[];
   readonly readers: readonly ValueReader[];
   readonly usesTransaction: boolean;
