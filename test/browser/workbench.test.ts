@@ -132,6 +132,23 @@ test('behavior: a large scan shows its cost and runs only after confirmation', a
   await page.context().close();
 });
 
+test('behavior: a query is counted without running it', async () => {
+  const response = await fetch(`${world.url}/datasets/${dataset}/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(balances),
+  });
+  const lines = (await response.text()).trimEnd().split('\n');
+  const counts = lines.map((line) => (JSON.parse(line).balances ?? []).length);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const { page } = await world.open(linkTo(balances));
+  await page.click('.count button:not([disabled])');
+  await page.waitForSelector('.count:has-text("balances in")');
+  expect(await page.textContent('.count')).toContain(`${total.toLocaleString('en-US')} balances`);
+  expect(await page.locator('.run-summary').count()).toBe(0);
+  await page.context().close();
+});
+
 test('behavior: the keyboard runs a query, moves between the tables and opens the menus', async () => {
   const { page } = await world.open(linkTo({ ...balances, transactions: [{}] }));
   await page.click('.editor-box .cm-content');

@@ -6,6 +6,7 @@ export type {
   Estimate,
   ProgramField,
   ProgramInterface,
+  RecordCount,
 } from '@sluice/protocol/lookup-answers';
 export { decodeBase58, encodeBase58, isAddress, parseAddress } from './base/base58.ts';
 export type { BlockRef } from './base/block-ref.ts';

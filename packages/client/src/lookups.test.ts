@@ -62,6 +62,60 @@ test('behavior: activity and estimate send their parameters', async () => {
   expect(calls[2]?.init).toMatchObject({ method: 'POST', body: '{"fromBlock":1,"logs":[{}]}' });
 });
 
+test('behavior: a count continues until its range is complete, and adds the numbers', async () => {
+  const none = {
+    transactions: 0,
+    instructions: 0,
+    logs: 0,
+    balances: 0,
+    tokenBalances: 0,
+    rewards: 0,
+  };
+  const parts = [
+    {
+      fromBlock: 1,
+      toBlock: 9,
+      isComplete: false,
+      blocks: 0,
+      ...none,
+      firstBlock: null,
+      lastBlock: null,
+    },
+    {
+      fromBlock: 10,
+      toBlock: 19,
+      isComplete: false,
+      blocks: 2,
+      ...none,
+      logs: 3,
+      firstBlock: 12,
+      lastBlock: 14,
+    },
+    {
+      fromBlock: 20,
+      toBlock: 30,
+      isComplete: true,
+      blocks: 1,
+      ...none,
+      logs: 4,
+      firstBlock: 25,
+      lastBlock: 25,
+    },
+  ];
+  const rest = [...parts];
+  const stub = new StubFetch(() => ({ status: 200, body: JSON.stringify(rest.shift()) }));
+  const client = createClient({ url, fetch: stub.fetch });
+  const sum = await client.count({ fromBlock: 1, parentBlockHash: 'x', toBlock: 30, logs: [{}] });
+  const found = { blocks: 3, ...none, logs: 7, firstBlock: 12, lastBlock: 25 };
+  expect(sum).toEqual({ fromBlock: 1, toBlock: 30, isComplete: true, ...found });
+  const sent = stub.calls.map(({ init }) => JSON.parse(String(init?.body)));
+  expect(sent.map(({ fromBlock, parentBlockHash }) => [fromBlock, parentBlockHash])).toEqual([
+    [1, 'x'],
+    [10, undefined],
+    [20, undefined],
+  ]);
+});
+
 test('behavior: the datasets of a service are listed from the address of the service', async () => {
   const stub = new StubFetch(() => ({ status: 200, body: '[{"dataset":"a"}]' }));
   const found = await listDatasets({ url: 'http://service.test', fetch: stub.fetch });

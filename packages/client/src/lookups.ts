@@ -1,7 +1,12 @@
 /** Looks up single blocks and transactions, the activity of a range, and the cost of a query. */
 
 import { type FieldName, type Kind, selectEveryField } from '@sluice/protocol/field-table';
-import type { Activity, Estimate, ProgramInterface } from '@sluice/protocol/lookup-answers';
+import type {
+  Activity,
+  Estimate,
+  ProgramInterface,
+  RecordCount,
+} from '@sluice/protocol/lookup-answers';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 import { decodeMarked } from './base/exact-json.ts';
 import { isSluiceError, SluiceError } from './base/sluice-error.ts';
@@ -50,6 +55,8 @@ export interface Lookups {
   program(address: string, options?: LookupOptions): Promise<ProgramInterface | null>;
   /** Returns how much a query would have to read, according to the indexes. */
   estimate(query: Query, options?: LookupOptions): Promise<Estimate>;
+  /** Returns how many records of each kind a query selects, up to the head. A long range takes several requests. */
+  count(query: Query, options?: LookupOptions): Promise<RecordCount>;
 }
 
 export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups {
@@ -85,6 +92,33 @@ export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups
       get<Activity>(`/activity${toParameters(parameters)}`, signal),
     estimate: async (query, { signal } = {}) =>
       send<Estimate>({ path: '/estimate', body: JSON.stringify(query), signal }),
+    count: async (query, { signal } = {}) => {
+      const countFrom = (part: Query) =>
+        send<RecordCount>({ path: '/count', body: JSON.stringify(part), signal });
+      let sum = await countFrom(query);
+      const { parentBlockHash: _, ...rest } = query;
+      while (!sum.isComplete)
+        sum = joinCounts(sum, await countFrom({ ...rest, fromBlock: sum.toBlock + 1 }));
+      return sum;
+    },
+  };
+}
+
+/** Adds the count of the following slots. */
+function joinCounts(sum: RecordCount, more: RecordCount): RecordCount {
+  return {
+    fromBlock: sum.fromBlock,
+    toBlock: more.toBlock,
+    isComplete: more.isComplete,
+    blocks: sum.blocks + more.blocks,
+    transactions: sum.transactions + more.transactions,
+    instructions: sum.instructions + more.instructions,
+    logs: sum.logs + more.logs,
+    balances: sum.balances + more.balances,
+    tokenBalances: sum.tokenBalances + more.tokenBalances,
+    rewards: sum.rewards + more.rewards,
+    firstBlock: sum.firstBlock ?? more.firstBlock,
+    lastBlock: more.lastBlock ?? sum.lastBlock,
   };
 }
 

@@ -1,4 +1,5 @@
-/** The JSON of `GET /activity` and `POST /estimate`, which `docs/http.md` describes. */
+/** The JSON of `GET /activity`, `POST /estimate` and `POST /count`, which `docs/http.md` describes. */
+import type { RecordArray } from './field-table.ts';
 
 type Counts<Name extends string> = Readonly<Record<Name, number>>;
 
@@ -34,6 +35,19 @@ export interface Estimate {
   readonly blocks: Counts<'total' | 'withCandidates'>;
   readonly transactions: Counts<'total' | 'toExamine'>;
   readonly bytesToRead: number;
+}
+
+/** The exact number of records that a query selects, by kind. */
+export interface RecordCount extends Counts<RecordArray> {
+  readonly fromBlock: number;
+  /** The last slot that was counted. */
+  readonly toBlock: number;
+  /** False if the range has more than one request counts. The rest begins after `toBlock`. */
+  readonly isComplete: boolean;
+  /** The number of blocks with a selected record, and the slots of the first and the last of them. */
+  readonly blocks: number;
+  readonly firstBlock: number | null;
+  readonly lastBlock: number | null;
 }
 
 /**

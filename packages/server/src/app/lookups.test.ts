@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
+import type { Activity, Estimate, RecordCount } from '@sluice/protocol/lookup-answers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { isCaughtUp, startWorld, type World } from '../ingest/testing/start-world.ts';
@@ -316,13 +316,59 @@ describe('activity', () => {
   });
 });
 
-describe('estimate', () => {
-  const post = (body: object): RequestInit => ({
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+const post = (body: object): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+describe('count', () => {
+  async function countOf(body: object): Promise<RecordCount> {
+    const { status, text } = await get('/count', post(body));
+    expect(status).toBe(200);
+    return JSON.parse(text) as RecordCount;
+  }
+
+  test('default: the records of sealed and hot blocks are counted exactly', async () => {
+    const [rare] = countBy(transactions, namesOf).findLast(([, count]) => count > 1) ?? [];
+    const matching = transactions.filter((records) => namesOf(records).has(rare ?? ''));
+    const slots = matching.map(({ header }) => header.number);
+    const counted = await countOf({ fromBlock: 0, transactions: [{ mentionsAccount: [rare] }] });
+    expect(counted).toEqual({
+      fromBlock: 0,
+      toBlock: snapshot.head?.number,
+      isComplete: true,
+      blocks: new Set(slots).size,
+      transactions: matching.length,
+      ...{ instructions: 0, logs: 0, balances: 0, tokenBalances: 0, rewards: 0 },
+      firstBlock: slots[0],
+      lastBlock: slots.at(-1),
+    });
+    const toBlock = snapshot.segments[0]?.last.number;
+    const all = await countOf({ fromBlock: 0, toBlock, instructions: [{ transaction: true }] });
+    const below = blocks.filter(({ header }) => header.number <= (toBlock ?? 0));
+    const sum = (of: (block: Block) => number) => below.reduce((n, block) => n + of(block), 0);
+    expect(all).toMatchObject({
+      toBlock,
+      transactions: sum((block) => block.transactions.length),
+      instructions: sum((block) => block.instructions.length),
+    });
   });
 
+  test('behavior: a range without a match, or above the head, has no records', async () => {
+    const programId = ['SysvarNothing111111111111111111111111111111'];
+    const none = { blocks: 0, instructions: 0, firstBlock: null, lastBlock: null };
+    expect(await countOf({ fromBlock: 0, instructions: [{ programId }] })).toMatchObject(none);
+    expect(await countOf({ fromBlock: 1e9, instructions: [{}] })).toMatchObject(none);
+  });
+
+  test('error: an invalid query is refused with the same error as for a stream', async () => {
+    expect(await codeOf('/count', post({}))).toEqual([400, 'query-key-missing', 'fromBlock']);
+    expect(await codeOf('/count')).toEqual([405, 'method-wrong']);
+  });
+});
+
+describe('estimate', () => {
   async function estimate(body: object): Promise<Estimate> {
     const { status, text } = await get('/estimate', post(body));
     expect(status).toBe(200);

@@ -94,7 +94,9 @@ export class Engine {
     open.enter();
     try {
       const write = (selection: Selection, only: Uint32Array) => this.run(key, selection, { only });
-      return yield* runLookup(lookup, { open, kernel: this.#kernel, write });
+      const begin = (selection: Selection, options: RunOptions) =>
+        this.begin(key, selection, options);
+      return yield* runLookup(lookup, { open, kernel: this.#kernel, write, begin });
     } finally {
       open.leave();
     }

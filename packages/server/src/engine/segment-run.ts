@@ -53,6 +53,8 @@ export interface RunOptions {
   readonly idls?: IdlRegistry;
   /** Selects only records of these transactions, by their ascending numbers in the segment. */
   readonly only?: Uint32Array;
+  /** Makes the writer of the selected rows. Default: the writer of the query's output form. */
+  readonly writer?: (open: EngineSegment, kernel: EngineKernel) => BatchWriter;
 }
 
 /** Statistics of a run, for `sluice explain` and for metrics. */
@@ -107,9 +109,10 @@ export class SegmentRun {
     const { idls = noIdls } = options;
     const { arrow } = selection;
     this.#writer =
-      arrow === undefined
+      options.writer?.(open, kernel) ??
+      (arrow === undefined
         ? new LineWriter(open, { selection, idls, alwaysLast }, kernel)
-        : new ArrowWriter(open, { selection, arrow, idls }, kernel);
+        : new ArrowWriter(open, { selection, arrow, idls }, kernel));
     open.enter();
   }
 

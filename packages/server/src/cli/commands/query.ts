@@ -133,14 +133,29 @@ async function countRecords(
   dependencies: Omit<RunDependencies, 'sink'>,
   { out }: CommandContext,
 ): Promise<void> {
-  const sink = new CountSink(arraysOf(run.query));
-  // Records are sent without fields, because only their number matters.
-  const query = { ...everything(run.query), fields: {} };
-  await runQuery({ ...run, query }, { ...dependencies, sink });
-  const counts = Object.entries(sink.counts);
-  if (!isTerminal(out)) return void out.write(`${JSON.stringify(sink.counts)}\n`);
-  const rows = counts.map(([name, value]) => [name, formatCount(value)]);
+  const counts = await countByKind(run, dependencies);
+  if (!isTerminal(out)) return void out.write(`${JSON.stringify(counts)}\n`);
+  const rows = Object.entries(counts).map(([name, value]) => [name, formatCount(value)]);
   out.write(formatTable([['', 'count'], ...rows]));
+}
+
+/** The service counts a range. Blocks that --limit ends or --follow waits for are read and counted here. */
+async function countByKind(
+  run: Run,
+  dependencies: Omit<RunDependencies, 'sink'>,
+): Promise<Readonly<Record<string, number>>> {
+  const { target, signal } = dependencies;
+  const arrays = arraysOf(run.query);
+  const query = everything(run.query);
+  if (run.limit === undefined && !run.isEndless) {
+    const client = createTargetClient(target, { isPatient: false });
+    const counts = await client.count(query, { signal });
+    return Object.fromEntries((['blocks', ...arrays] as const).map((name) => [name, counts[name]]));
+  }
+  const sink = new CountSink(arrays);
+  // Records are sent without fields, because only their number matters.
+  await runQuery({ ...run, query: { ...query, fields: {} } }, { ...dependencies, sink });
+  return sink.counts;
 }
 
 interface FileOutput {

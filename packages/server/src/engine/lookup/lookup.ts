@@ -6,12 +6,14 @@ import type { Steps } from '@sluice/base/time-slices';
 import type { Selection } from '../../query/query.ts';
 import type { EngineKernel } from '../engine-kernel.ts';
 import type { EngineSegment } from '../engine-segment.ts';
-import type { BlockRange } from '../segment-run.ts';
+import type { BlockRange, RunOptions, SegmentRun } from '../segment-run.ts';
 import { type ActivityLookup, countActivity, type SegmentActivity } from './count-activity.ts';
+import { type CountLookup, countRows } from './count-rows.ts';
 import { estimateSegment, type SegmentEstimate } from './estimate-segment.ts';
 import { findMentions, type Mention, type MentionsLookup } from './find-mentions.ts';
 import { findSignature } from './find-signature.ts';
 import { listShortPrefixes } from './prefix-lengths.ts';
+import type { RowCount } from './row-counter.ts';
 
 export type Lookup =
   /** The transactions with the signature, which is 64 bytes long. */
@@ -27,6 +29,7 @@ export type Lookup =
   /** The programs whose classes have prefixes shorter than 8 bytes, with that length. */
   | { readonly kind: 'prefixes' }
   | ActivityLookup
+  | CountLookup
   | { readonly kind: 'estimate'; readonly selection: Selection; readonly range: BlockRange };
 
 export interface LookupResults {
@@ -35,6 +38,7 @@ export interface LookupResults {
   readonly records: readonly string[];
   readonly prefixes: ReadonlyMap<string, number>;
   readonly activity: SegmentActivity;
+  readonly count: RowCount;
   readonly estimate: SegmentEstimate;
 }
 
@@ -45,6 +49,8 @@ export interface LookupContext {
   readonly kernel: EngineKernel;
   /** Writes the lines of a selection, limited to some transactions of the segment. */
   readonly write: (selection: Selection, only: Uint32Array) => Iterable<Uint8Array>;
+  /** Plans a query on the segment. The run must be released. */
+  readonly begin: (selection: Selection, options: RunOptions) => SegmentRun;
 }
 
 export function* runLookup(
@@ -62,6 +68,8 @@ export function* runLookup(
       return listShortPrefixes(context.open);
     case 'activity':
       return yield* countActivity(lookup, context.open);
+    case 'count':
+      return yield* countRows(lookup, context.open, context.begin);
     case 'estimate':
       return estimateSegment(lookup, context.open);
   }

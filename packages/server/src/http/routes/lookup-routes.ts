@@ -102,3 +102,29 @@ export const estimateRoute = defineLookup({
   }),
   lookUp: async (lookups, { readQuery, signal }) => lookups.estimate(await readQuery(), signal),
 });
+
+const slotOrNull = Type.Union([Type.Integer(), Type.Null()]);
+
+export const countRoute = defineLookup({
+  method: 'POST',
+  url: '/datasets/:name/count',
+  operationId: 'countRecords',
+  summary: 'The exact number of records that a query selects.',
+  parameters: {},
+  takesQuery: true,
+  answer: Type.Object({
+    fromBlock: count(),
+    toBlock: Type.Integer({ description: 'The last slot that was counted, at most the head.' }),
+    isComplete: Type.Boolean({ description: 'If false, the rest begins after toBlock.' }),
+    blocks: count('Blocks with a selected record.'),
+    transactions: count(),
+    instructions: count(),
+    logs: count(),
+    balances: count(),
+    tokenBalances: count(),
+    rewards: count(),
+    firstBlock: slotOrNull,
+    lastBlock: slotOrNull,
+  }),
+  lookUp: async (lookups, { readQuery, signal }) => lookups.count(await readQuery(), signal),
+});

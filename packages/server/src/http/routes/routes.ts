@@ -10,7 +10,7 @@ import {
   statusRoute,
   timeRoute,
 } from './dataset-routes.ts';
-import { blockRoute, estimateRoute, transactionRoute } from './lookup-routes.ts';
+import { blockRoute, countRoute, estimateRoute, transactionRoute } from './lookup-routes.ts';
 import { programRoute } from './program-route.ts';
 import type { AnyRoute } from './route.ts';
 import { segmentRoute, segmentsRoute } from './segment-routes.ts';
@@ -43,6 +43,7 @@ export const ROUTES: readonly AnyRoute[] = [
   accountRoute,
   activityRoute,
   estimateRoute,
+  countRoute,
   programRoute,
   segmentsRoute,
   segmentRoute,

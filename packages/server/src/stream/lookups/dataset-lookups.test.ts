@@ -129,6 +129,34 @@ test('limit: an estimate over more than 256 segments extrapolates from a sample'
   expect(Math.abs(value.transactions.toExamine - total)).toBeLessThan(total / 10);
 });
 
+test('limit: a count reads at most 64 segments at a time, and the parts of a range add up', async () => {
+  const { lookups, leaseCount } = lookupsOf({});
+  const ends: number[] = [];
+  let [fromBlock, sum] = [3, 0];
+  for (let isComplete = false; !isComplete; ) {
+    const query = parseTestQuery({ fromBlock, toBlock: 280, logs: [{ transaction: true }] });
+    const { value } = await lookups.count(query, signal);
+    sum += value.logs;
+    ends.push(value.toBlock);
+    fromBlock = value.toBlock + 1;
+    ({ isComplete } = value);
+  }
+  expect(ends).toEqual([66, 130, 194, 258, 280]);
+  const inRange = blocks.filter(({ header }) => header.number >= 3 && header.number <= 280);
+  expect(sum).toBe(inRange.reduce((count, { logs }) => count + logs.length, 0));
+  expect(leaseCount()).toBe(0);
+});
+
+test('limit: a count reads segments up to a number of bytes, and at least one', async () => {
+  const large = segments.map((segment) => ({ ...segment, byteLength: (1 << 30) / 2 }));
+  const { lookups } = lookupsOf({ segments: large });
+  const query = parseTestQuery({ fromBlock: 0, logs: [{ transaction: true }] });
+  expect((await lookups.count(query, signal)).value).toMatchObject({ toBlock: 1, blocks: 2 });
+  const larger = segments.map((segment) => ({ ...segment, byteLength: 2 ** 31 }));
+  const { lookups: others } = lookupsOf({ segments: larger });
+  expect((await others.count(query, signal)).value).toMatchObject({ toBlock: 0 });
+});
+
 test('error: segment-damaged raises an alarm and releases the snapshot', async () => {
   const bytes = buildSegment([sampleBlock(500)]);
   bytes.fill(0xff, bytes.length - 60);

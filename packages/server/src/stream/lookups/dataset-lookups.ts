@@ -5,7 +5,7 @@
 
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
-import type { Activity, Estimate } from '@sluice/protocol/lookup-answers';
+import type { Activity, Estimate, RecordCount } from '@sluice/protocol/lookup-answers';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { segmentsDownFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
@@ -17,6 +17,7 @@ import type { DatasetSegments } from '../dataset-segments.ts';
 import { FinalizedHeadEvaluator, fillFinalizedHead } from '../finalized-head-evaluator.ts';
 import { openHistoryFilter } from '../history-filter.ts';
 import { type ActivityRequest, countActivity } from './count-activity.ts';
+import { countQuery } from './count-query.ts';
 import { estimateQuery } from './estimate-query.ts';
 import {
   type AccountRequest,
@@ -147,6 +148,15 @@ export class DatasetLookups {
     return this.#withSnapshot(async (snapshot) => {
       checkStart(query.fromBlock, 'fromBlock', snapshot);
       return estimateQuery(query, snapshot, this.#lookups, signal);
+    });
+  }
+
+  /** Counts the records that a query selects, from the start of its range. */
+  count(query: Query, signal: AbortSignal): Promise<LookupResult<RecordCount>> {
+    return this.#withSnapshot(async (snapshot) => {
+      checkStart(query.fromBlock, 'fromBlock', snapshot);
+      const dependencies = { dataset: this.#dataset, lookups: this.#lookups };
+      return countQuery(query, snapshot, dependencies, signal);
     });
   }
 

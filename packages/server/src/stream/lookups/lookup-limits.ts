@@ -1,7 +1,9 @@
 /** The limits of one lookup. `docs/http.md` lists the same numbers. */
 export const LOOKUP_LIMITS = {
-  /** How many segments one request for an account or for activity may search. */
+  /** How many segments one request for an account, for activity or for a count may search. */
   segmentCountMax: 64,
+  /** How many bytes of segments one request for a count may read. It reads at least one segment. */
+  countByteCountMax: 1 << 30,
   /** How many hot blocks, each a small segment in memory, a request for activity may count. */
   hotBlockCountMax: 512,
   /** How many segments an estimate includes. If there are more, it takes an evenly distributed sample. */

@@ -8,6 +8,7 @@ import {
   type ReadList,
   segmentAt,
   segmentsDownFrom,
+  takeSegments,
   totalBelow,
 } from '../../chain/segment-lists.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';
@@ -25,10 +26,10 @@ export function lastSlotOf(part: SnapshotPart): number {
 }
 
 /** Some of the segments and hot blocks of a range. */
-export interface NewestParts {
+export interface CutParts {
   /** Ascending. */
   readonly parts: readonly SnapshotPart[];
-  /** Whether the range has older ones too. */
+  /** Whether the range has more of them. */
   readonly isCut: boolean;
 }
 
@@ -39,13 +40,18 @@ export interface PartLimits {
   readonly mayHave?: MayHave | undefined;
 }
 
+export interface OldestLimits extends Pick<PartLimits, 'segmentCountMax' | 'mayHave'> {
+  /** The bytes of all segments together. At least one segment is returned. */
+  readonly byteCountMax: number;
+}
+
 /** Returns the newest segments and hot blocks with slots of a range, within the limits of one request. */
 export async function newestParts(
   snapshot: ChainSnapshot,
   { first, last }: BlockRange,
   { mayHave, ...limits }: PartLimits,
   readList: ReadList,
-): Promise<NewestParts> {
+): Promise<CutParts> {
   const hot = hotParts(snapshot, { first, last });
   if (hot.length > limits.hotBlockCountMax)
     return { parts: hot.slice(-limits.hotBlockCountMax), isCut: true };
@@ -57,6 +63,27 @@ export async function newestParts(
     sealed.push({ kind: 'sealed', segment });
   }
   return { parts: [...sealed.reverse(), ...hot], isCut: false };
+}
+
+/** Returns the oldest segments and hot blocks with slots of a range, within the limits of one request. */
+export async function oldestParts(
+  snapshot: ChainSnapshot,
+  { first, last }: BlockRange,
+  { segmentCountMax, byteCountMax, mayHave }: OldestLimits,
+  readList: ReadList,
+): Promise<CutParts> {
+  const wanted = { countMax: segmentCountMax + 1, mayHave };
+  const segments = (await takeSegments(snapshot, first, wanted, readList)).filter(
+    (segment) => segment.first.number <= last,
+  );
+  let bytes = 0;
+  const taken = segments.slice(0, segmentCountMax).filter(({ byteLength }, i) => {
+    bytes += byteLength;
+    return i === 0 || bytes <= byteCountMax;
+  });
+  const parts = taken.map((segment): SnapshotPart => ({ kind: 'sealed', segment }));
+  if (taken.length < segments.length) return { parts, isCut: true };
+  return { parts: [...parts, ...hotParts(snapshot, { first, last })], isCut: false };
 }
 
 /** Evenly distributed segments and hot blocks of a range, including the first and the last. */

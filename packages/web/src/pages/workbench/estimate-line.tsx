@@ -1,7 +1,8 @@
-import type { Estimate, Query } from '@sluice/client';
-import { useEffect, useState } from 'preact/hooks';
+import type { Estimate, Query, RecordCount } from '@sluice/client';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { clock } from '../../base/clock.ts';
 import { formatBytes, formatInteger } from '../../base/format.ts';
+import { describeError } from '../../components/error-notice.tsx';
 import { clientOf } from '../../state/clients.ts';
 import type { JsonObject } from './query-model.ts';
 
@@ -61,4 +62,67 @@ export function EstimateLine({ estimate, isValid }: EstimateLineProps) {
       at most {formatInteger(blocks.withCandidates)} of {formatInteger(blocks.total)} blocks
     </p>
   );
+}
+
+interface CountButtonProps {
+  readonly dataset: string;
+  /** Undefined while the query is not valid. */
+  readonly query: JsonObject | undefined;
+}
+
+/** Counts the records of a query on request, because a count may have to read much of the dataset. */
+export function CountButton({ dataset, query }: CountButtonProps) {
+  const [note, setNote] = useState('');
+  const body = query === undefined ? undefined : JSON.stringify(query);
+  const stop = useRef(new AbortController());
+  useEffect(() => {
+    stop.current = new AbortController();
+    setNote('');
+    return () => stop.current.abort();
+  }, [dataset, body]);
+  const count = async () => {
+    if (body === undefined) return;
+    const { signal } = stop.current;
+    setNote('Counting…');
+    const text = await clientOf(dataset)
+      .count(JSON.parse(body) as Query, { signal })
+      .then(describeCount, (error: unknown) => describeError(error).text);
+    if (!signal.aborted) setNote(text);
+  };
+  return (
+    <p class="count small">
+      <button
+        class="button"
+        type="button"
+        disabled={body === undefined}
+        onClick={() => void count()}
+      >
+        Count
+      </button>{' '}
+      <span role="status">{note}</span>
+    </p>
+  );
+}
+
+const countNames: readonly (readonly [
+  name: 'transactions' | 'instructions' | 'logs' | 'balances' | 'tokenBalances' | 'rewards',
+  text: string,
+])[] = [
+  ['transactions', 'transactions'],
+  ['instructions', 'instructions'],
+  ['logs', 'logs'],
+  ['balances', 'balances'],
+  ['tokenBalances', 'token balances'],
+  ['rewards', 'rewards'],
+];
+
+function describeCount(counts: RecordCount): string {
+  const { blocks, firstBlock, lastBlock, toBlock } = counts;
+  if (firstBlock === null || lastBlock === null)
+    return `Nothing up to slot ${formatInteger(toBlock)}`;
+  const parts = countNames.flatMap(([name, text]) =>
+    counts[name] === 0 ? [] : [`${formatInteger(counts[name])} ${text}`],
+  );
+  const range = `slots ${formatInteger(firstBlock)} to ${formatInteger(lastBlock)}`;
+  return `${parts.join(', ')} in ${formatInteger(blocks)} blocks, ${range}`;
 }

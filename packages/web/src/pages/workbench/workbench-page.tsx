@@ -4,7 +4,7 @@ import { Notice } from '../../components/notice.tsx';
 import { Segmented } from '../../components/segmented.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import type { PageProps } from '../../page-props.ts';
-import { EstimateLine, isLarge, useEstimate } from './estimate-line.tsx';
+import { CountButton, EstimateLine, isLarge, useEstimate } from './estimate-line.tsx';
 import { JsonEditor } from './json-editor.tsx';
 import { ProblemList } from './problem-list.tsx';
 import { QueryForm } from './query-form.tsx';
@@ -100,6 +100,7 @@ export function WorkbenchPage({ parameters }: PageProps) {
           />
           <ProblemList problems={problems} />
           <EstimateLine estimate={estimate} isValid={isValid} />
+          <CountButton dataset={dataset} query={isValid ? query : undefined} />
         </section>
       </div>
       {isAsking && (
