@@ -1,9 +1,12 @@
 /** What a user of `sluice sync` meets: changes of the file, a second process, a full disk, and errors, with real PostgreSQL. */
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
+import { listeningPort } from '@sluice/base/listening-port';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StormWorld } from '../client/storm-world.ts';
 import { hasPostgres, type PostgresServer, startPostgres } from '../examples/postgres-server.ts';
@@ -61,6 +64,17 @@ async function run(...args: string[]): Promise<string> {
   const process = sync(...args);
   const code = await process.finish();
   return `${code} ${process.output}${process.errors}`;
+}
+
+async function findFreePorts(): Promise<readonly number[]> {
+  const servers = [createServer(), createServer()];
+  const ports = servers.map(async (server) => {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    return listeningPort(server);
+  });
+  const found = await Promise.all(ports);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return found;
 }
 
 async function readOne(query: string): Promise<Record<string, unknown>> {
@@ -135,6 +149,43 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
     expect(refused).toContain('--rebuild');
     expect(refused).toContain('[sync-table-changed]');
     expect(await run('--tables', changed, '--to-block', '60', '--rebuild')).toMatch(/^0 /);
+  });
+
+  test('behavior: the load, which reads columns, stores the same rows as the blocks that follow it', async () => {
+    const item = `{ programId: ${tokenProgram}, name: transfer }`;
+    const chosen = (name: string) => `
+  ${name}_transfers:
+    instructions: [${item}]
+    columns:
+      { amount: args.amount, shown: "shift(args.amount, 5)", wide: { value: args.amount, type: numeric }, source: accounts.source,
+        all: namedAccounts, args: args, kind: name, signature: transaction.signature, raw: { value: data, type: bytea },
+        owner: { value: programId, type: bytea }, start: d1, accounts: accounts, path: { value: instructionAddress, type: text } }
+  ${name}_moves:
+    tokenBalances: [{}]
+    columns:
+      { shown: "shift(postAmount, postDecimals)", less: "shift(postAmount, -3)", time: { value: block.time, type: bigint },
+        text: { value: preAmount, type: text }, small: { value: postDecimals, type: smallint }, rate: { value: preAmount, type: double precision } }
+  ${name}_headers: { blocks: , columns: { hash: block.hash, parent: block.parentHash, height: block.height } }`;
+    const kinds = ['transactions', 'instructions', 'logs', 'balances', 'token_balances', 'rewards'];
+    const tables = (name: string) =>
+      `tables:\n${kinds.map((kind) => `  ${name}.${kind}:\n`).join('')}${chosen(name)}\n`;
+    const [columns, rows] = ['columns', 'rows'].map((name) => writeTables(name, tables(name)));
+    for (const schema of ['columns', 'rows']) await database.query(`create schema ${schema}`);
+    expect(await run('--tables', columns ?? '', '--to-block', '100')).toMatch(/^0 /);
+    // Only the first slots are loaded, and the others are followed.
+    expect(await run('--tables', rows ?? '', '--to-block', '62')).toMatch(/^0 /);
+    expect(await run('--tables', rows ?? '', '--to-block', '100')).toMatch(/^0 /);
+    const pairs = [
+      ...kinds.map((kind) => [`columns.${kind}`, `rows.${kind}`]),
+      ...['transfers', 'moves', 'headers'].map((name) => [`columns_${name}`, `rows_${name}`]),
+    ];
+    for (const [a = '', b = ''] of pairs) {
+      const { count, differing } =
+        await readOne(`select (select count(*)::int from ${a}) as count, count(*)::int as differing
+        from (select a::text from ${a} a except select b::text from ${b} b union all (select b::text from ${b} b except select a::text from ${a} a)) d`);
+      expect(Number(count), a).toBeGreaterThan(5);
+      expect(differing, a).toBe(0);
+    }
   });
 
   test('behavior: a row is visible within 100 ms of the arrival of its block, and status and metrics report it', async () => {
@@ -216,7 +267,9 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
     await database.query('create table mine (a int)');
     await database.query(`create user poor`);
     const poor = database.url.replace('postgres@', 'poor@');
-    const at = (to: string) => ['--to', to, '--table', 'rewards', '--to-block', '10'];
+    const at = (to: string) => [
+      ...['--to', to, '--table', 'rewards', '--to-block', '10', '--wait', '0'],
+    ];
     const cases: readonly [readonly string[], string, string][] = [
       [
         ['--table', 'mine', '--program', tokenProgram, '--instruction', 'transfer'],
@@ -259,6 +312,33 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
     }
     const secret = await run(...at('postgres://me:hunter2@127.0.0.1:1/x'));
     expect(secret).not.toContain('hunter2');
+  });
+
+  test('behavior: at its start the command waits for a database and a service that start later', async () => {
+    const relay = (url: string, port: number) => {
+      const { hostname, port: to } = new URL(url);
+      return createServer((socket) => {
+        const other = connect(Number(to), hostname);
+        socket.pipe(other).pipe(socket);
+        for (const each of [socket, other]) each.on('error', () => undefined);
+      }).listen(port, '127.0.0.1');
+    };
+    const [servicePort = 0, databasePort = 0] = await findFreePorts();
+    const through = (url: string, port: number) => url.replace(/:\d+\//, `:${port}/`);
+    const process = new SyncProcess([
+      ...[through(world.directUrl, servicePort), '--to', through(database.url, databasePort)],
+      ...['--table', 'waiting.moves', '--program', tokenProgram, '--instruction', 'transfer'],
+      ...['--to-block', '20'],
+    ]);
+    await database.query('create schema waiting');
+    process.start();
+    const reasons = () => process.errors.match(/waiting for it, for up to 60 s/g)?.length ?? 0;
+    while (reasons() === 0) await systemClock.sleep(20);
+    const service = relay(world.directUrl, servicePort);
+    while (reasons() === 1) await systemClock.sleep(20);
+    const servers = [service, relay(database.url, databasePort)];
+    expect(await process.finish(), process.errors).toBe(0);
+    for (const server of servers) server.close();
   });
 
   test('behavior: a dry run prints statements and rows, and writes nothing', async () => {

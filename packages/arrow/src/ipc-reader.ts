@@ -8,17 +8,36 @@ export interface ArrowBatch {
   readonly length: number;
   readonly columns: readonly ColumnData[];
   /** The texts to which columns of the type `dictionary` refer. */
-  readonly dictionary: readonly string[];
+  readonly dictionary: Dictionary;
   readonly metadata: ReadonlyMap<string, string>;
+}
+
+/** The texts of a dictionary. They are decoded on first use, because a reader may need only their bytes. */
+export class Dictionary {
+  /** The column of the texts; undefined if the stream has none. */
+  readonly column: ColumnData | undefined;
+  #texts: readonly string[] | undefined;
+
+  constructor(column: ColumnData | undefined) {
+    this.column = column;
+  }
+
+  get texts(): readonly string[] {
+    this.#texts ??= this.column === undefined ? [] : textsOf(this.column);
+    return this.#texts;
+  }
 }
 
 /** A message is longer than its prefix: the marker and the length of the header. */
 const prefixBytes = 8;
 
 export class ArrowStreamReader {
-  #pending: Uint8Array = new Uint8Array(0);
+  /** Bytes that are not a whole message yet. They are joined when enough of them have arrived. */
+  #parts: Uint8Array[] = [];
+  #partBytes = 0;
+  #neededBytes = prefixBytes;
   #fields: readonly ArrowField[] | undefined;
-  #dictionary: readonly string[] = [];
+  #dictionary = new Dictionary(undefined);
   #isEnded = false;
 
   /** The columns, once the schema has arrived. */
@@ -33,19 +52,28 @@ export class ArrowStreamReader {
 
   /** Returns the record batches that are complete with these bytes. */
   push(bytes: Uint8Array): ArrowBatch[] {
-    this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
+    this.#parts.push(bytes);
+    this.#partBytes += bytes.length;
     const batches: ArrowBatch[] = [];
-    for (;;) {
-      const message = this.#takeMessage();
-      if (message === undefined) return batches;
-      const batch = this.#read(message.header, message.body);
+    while (!this.#isEnded && this.#partBytes >= this.#neededBytes) {
+      const pending = this.#join();
+      const message = this.#takeMessage(pending);
+      const batch = message === undefined ? undefined : this.#read(message.header, message.body);
       if (batch !== undefined) batches.push(batch);
     }
+    return batches;
   }
 
-  #takeMessage(): { header: FlatTable; body: Uint8Array } | undefined {
-    const pending = this.#pending;
-    if (this.#isEnded || pending.length < prefixBytes) return undefined;
+  #join(): Uint8Array {
+    const [first, ...more] = this.#parts;
+    if (first !== undefined && more.length === 0) return first;
+    const joined = Buffer.concat(this.#parts);
+    this.#parts = [joined];
+    return joined;
+  }
+
+  /** Returns undefined, and how many bytes are needed, if the message is not complete. */
+  #takeMessage(pending: Uint8Array): { header: FlatTable; body: Uint8Array } | undefined {
     const view = new DataView(pending.buffer, pending.byteOffset, pending.length);
     const headerLength = view.getUint32(4, true);
     if (headerLength === 0) {
@@ -53,14 +81,18 @@ export class ArrowStreamReader {
       return undefined;
     }
     const bodyStart = prefixBytes + headerLength;
+    this.#neededBytes = bodyStart;
     if (pending.length < bodyStart) return undefined;
     // Copied, so that values are aligned.
     const copy = new Uint8Array(pending.subarray(prefixBytes, bodyStart));
     const header = FlatTable.root(new DataView(copy.buffer));
     const end = bodyStart + header.long(3);
+    this.#neededBytes = end;
     if (pending.length < end) return undefined;
-    const body = new Uint8Array(pending.subarray(bodyStart, end));
-    this.#pending = pending.subarray(end);
+    const body = aligned(pending.subarray(bodyStart, end));
+    this.#parts = [pending.subarray(end)];
+    this.#partBytes -= end;
+    this.#neededBytes = prefixBytes;
     return { header, body };
   }
 
@@ -75,7 +107,7 @@ export class ArrowStreamReader {
         const data = header.table(1);
         assert(data !== undefined, 'a dictionary has values');
         const [texts] = readColumns(data, [dictionaryField], body);
-        this.#dictionary = texts === undefined ? [] : textsOf(texts);
+        this.#dictionary = new Dictionary(texts);
         return undefined;
       }
       default: {
@@ -89,6 +121,11 @@ export class ArrowStreamReader {
       }
     }
   }
+}
+
+/** Returns bytes that start at a multiple of 8, as views of 64-bit values need it. */
+function aligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
 }
 
 /** Returns where the headers of the messages are in bytes that consist of whole messages. */
@@ -201,7 +238,7 @@ export function isArrowStruct(value: ArrowValue): value is { readonly [name: str
 export function valuesOf(
   { type }: ArrowField,
   column: ColumnData,
-  dictionary: readonly string[],
+  dictionary: Dictionary,
 ): ArrowValue[] {
   const { length, buffers, children, nullCount } = column;
   const [valid] = buffers;
@@ -212,7 +249,7 @@ export function valuesOf(
 function reader(
   type: ArrowType,
   { buffers }: ColumnData,
-  dictionary: readonly string[],
+  dictionary: Dictionary,
   children: readonly ColumnData[],
 ): (i: number) => ArrowValue {
   const bytes = buffers[1] ?? new Uint8Array(0);
@@ -238,7 +275,8 @@ function reader(
     }
     case 'dictionary': {
       const indexes = intsOf(bytes);
-      return (i) => dictionary[indexes[i] ?? 0] ?? '';
+      const { texts } = dictionary;
+      return (i) => texts[indexes[i] ?? 0] ?? '';
     }
     case 'fixedBinary':
       return (i) => bytes.subarray(i * type.byteCount, (i + 1) * type.byteCount);

@@ -5,7 +5,7 @@ import type { Client, Query } from '@sluice/client';
 import { PostgresTarget } from './postgres/postgres-target.ts';
 import { plainBlocks, type Row } from './row-builder.ts';
 import type { OnSyncEvent } from './sync-events.ts';
-import { TableSync } from './sync-table.ts';
+import { type ReadColumns, TableSync } from './sync-table.ts';
 import { type FindProgram, planTable, type TablePlan } from './table-plan.ts';
 import type { TableSpec } from './table-spec.ts';
 import type { SyncTarget } from './target.ts';
@@ -38,19 +38,55 @@ export interface SyncOptions {
   readonly isFinalized: boolean;
   readonly isRebuilt: boolean;
   readonly workerCount: number;
+  /** How long the start waits for a target that cannot be reached yet. */
+  readonly waitMsMax: number;
 }
 
 export interface SyncDependencies {
+  readonly readColumns: ReadColumns;
   readonly clock: Clock;
   readonly onEvent: OnSyncEvent;
+  /** Called with each failure after which the start waits. */
+  readonly onWait: (error: unknown) => void;
   readonly signal: AbortSignal;
+}
+
+const startRepeatMs = 1_000;
+
+/** Repeats the first use of a service or a target, which may be started at the same time as this process. */
+export async function repeatStart<Result>(
+  work: () => Promise<Result>,
+  options: {
+    readonly waitMsMax: number;
+    readonly isTransient: (error: unknown) => boolean;
+    readonly onFailure: (error: unknown) => void;
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+  },
+): Promise<Result> {
+  const { clock, signal, waitMsMax, isTransient, onFailure } = options;
+  const endMs = clock.nowMs() + waitMsMax;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isTransient(error) || clock.nowMs() + startRepeatMs > endMs) throw error;
+      onFailure(error);
+      await clock.sleep(startRepeatMs, signal);
+    }
+  }
 }
 
 /** Runs until every table has reached `toBlock`, a table fails, or the signal aborts. */
 export async function runSync(options: SyncOptions, dependencies: SyncDependencies): Promise<void> {
-  const { plans, target, ...rest } = options;
+  const { plans, target, waitMsMax, ...rest } = options;
   try {
-    await target.check();
+    await repeatStart(() => target.check(), {
+      ...dependencies,
+      waitMsMax,
+      isTransient: (error) => target.isTransient(error),
+      onFailure: (error) => dependencies.onWait(target.explain(error)),
+    });
   } catch (error) {
     throw target.explain(error);
   }

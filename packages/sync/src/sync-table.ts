@@ -6,12 +6,16 @@
  *
  * Every position is stored with the rows. After any failure the table is opened again and continues at the stored positions.
  */
+import type { ArrowField } from '@sluice/arrow/arrow-type';
+import type { ArrowBatch } from '@sluice/arrow/ipc-reader';
 import type { Clock } from '@sluice/base/clock';
+import { CodedError } from '@sluice/base/errors';
 import { type Client, type CursorState, isSluiceError, type Query } from '@sluice/client';
+import type { ArrowTable } from '@sluice/protocol/arrow-table';
 import { plainBlocks, type Row } from './row-builder.ts';
 import type { OnSyncEvent } from './sync-events.ts';
 import type { TablePlan } from './table-plan.ts';
-import type { Fill, Span, SyncTarget, TableStore, Tip } from './target.ts';
+import type { ColumnLoad, Fill, RowEncoder, Span, SyncTarget, TableStore, Tip } from './target.ts';
 
 export interface TableOptions {
   readonly plan: TablePlan;
@@ -26,7 +30,25 @@ export interface TableOptions {
   readonly workerCount: number;
 }
 
+/** A record batch of an Arrow table, with the block up to which its rows are complete. */
+export interface ColumnBatch {
+  readonly fields: readonly ArrowField[];
+  readonly batch: ArrowBatch;
+  readonly covered: CursorState['blocks'][number];
+}
+
+/** Reads an Arrow table of finalized blocks, after the cursor if there is one. Retries nothing. */
+export type ReadColumns = (
+  request: {
+    readonly query: Query;
+    readonly table: ArrowTable;
+    readonly after: CursorState['blocks'][number] | undefined;
+  },
+  signal: AbortSignal,
+) => AsyncIterable<ColumnBatch>;
+
 export interface TableDependencies {
+  readonly readColumns: ReadColumns;
   readonly clock: Clock;
   readonly onEvent: OnSyncEvent;
   readonly signal: AbortSignal;
@@ -34,6 +56,8 @@ export interface TableDependencies {
 
 /** Rows that are stored in one transaction of a load: enough that a commit costs little, and few enough for the memory. */
 const rowsMax = 20_000;
+/** The same for rows in the form of the target. Each span that is loaded has at most twice this in memory. */
+const encodedBytesMax = 8 << 20;
 /** Batches of up to a megabyte, for wide rows. */
 const batchesMax = 16;
 /** More spans than workers, so that a dense part of the history does not keep one worker busy at the end. */
@@ -71,8 +95,7 @@ export class TableSync {
         return await this.#runOnce();
       } catch (error) {
         signal.throwIfAborted();
-        const canRetry = isSluiceError(error) ? error.retryable : target.isTransient(error);
-        if (!canRetry) throw target.explain(error);
+        if (!isServiceFailure(error) && !target.isTransient(error)) throw target.explain(error);
         const waitMs = Math.min(retryFirstMs * 2 ** this.#failureCount++, retryMaxMs);
         onEvent({ kind: 'retry', table: plan.name, error: target.explain(error), waitMs });
         await clock.sleep(waitMs, signal);
@@ -126,9 +149,13 @@ export class TableSync {
     });
     const waiting = spans.filter(({ isDone }) => !isDone);
     let cursor = lastSpan.cursor;
+    const { columnLoad } = store;
     await runTogether(workerCount, signal, async (either) => {
+      const encoder = columnLoad?.openEncoder();
       for (let span = waiting.shift(); span !== undefined; span = waiting.shift()) {
-        const end = await this.#loadSpan(store, span, either);
+        const end = await (columnLoad === undefined || encoder === undefined
+          ? this.#loadSpan(store, span, either)
+          : this.#loadColumns({ ...columnLoad, encoder }, span, either));
         if (span === lastSpan) cursor = end;
       }
     });
@@ -148,17 +175,54 @@ export class TableSync {
     return { first, last: Math.min(final?.number ?? -1, toBlock) };
   }
 
-  async #loadSpan(store: TableStore, span: Span, signal: AbortSignal): Promise<CursorState | null> {
-    const { plan } = this.#options;
-    const { onEvent } = this.#dependencies;
-    let cursor = span.cursor;
-    let stored = cursor?.blocks.at(-1)?.number ?? span.first - 1;
-    const save = async (rows: readonly Row[], isDone: boolean) => {
-      await store.load({ ...span, cursor, isDone }, rows);
+  /** Returns a function that reports the progress of a span after each part of it was stored. */
+  #spanProgress(span: Span): (cursor: CursorState | null, rows: number, isDone: boolean) => void {
+    let stored = span.cursor?.blocks.at(-1)?.number ?? span.first - 1;
+    return (cursor, rows, isDone) => {
       this.#failureCount = 0;
       const slot = isDone ? span.last : (cursor?.blocks.at(-1)?.number ?? stored);
-      onEvent({ kind: 'load', table: plan.name, slots: slot - stored, rows: rows.length });
+      const table = this.#options.plan.name;
+      this.#dependencies.onEvent({ kind: 'load', table, slots: slot - stored, rows });
       stored = slot;
+    };
+  }
+
+  async #loadColumns(
+    { table, encoder, load }: ColumnLoad & { readonly encoder: RowEncoder },
+    span: Span,
+    signal: AbortSignal,
+  ): Promise<CursorState | null> {
+    const { query } = this.#options.plan;
+    const report = this.#spanProgress(span);
+    let { cursor } = span;
+    const save = async (isDone: boolean) => {
+      const rows = encoder.take();
+      await load({ ...span, cursor, isDone }, rows);
+      report(cursor, rows.rowCount, isDone);
+    };
+    const request = {
+      query: { ...query, fromBlock: span.first, toBlock: span.last },
+      table,
+      after: cursor?.blocks.at(-1),
+    };
+    for await (const { fields, batch, covered } of this.#dependencies.readColumns(
+      request,
+      signal,
+    )) {
+      encoder.add(fields, batch);
+      cursor = { blocks: [covered] };
+      if (encoder.byteCount >= encodedBytesMax) await save(false);
+    }
+    await save(true);
+    return cursor;
+  }
+
+  async #loadSpan(store: TableStore, span: Span, signal: AbortSignal): Promise<CursorState | null> {
+    const report = this.#spanProgress(span);
+    let cursor = span.cursor;
+    const save = async (rows: readonly Row[], isDone: boolean) => {
+      await store.load({ ...span, cursor, isDone }, rows);
+      report(cursor, rows.length, isDone);
     };
     let rows: Row[] = [];
     let batchCount = 0;
@@ -288,6 +352,14 @@ export class TableSync {
     await store.fillColumns([], null);
     onEvent({ kind: 'filled', table, columns });
   }
+}
+
+/** Returns whether the service can be expected to work again: it cannot be reached, or it is busy or starting. */
+export function isServiceFailure(error: unknown): boolean {
+  if (isSluiceError(error)) return error.retryable;
+  if (!(error instanceof CodedError)) return false;
+  if (error.code === 'service-unreachable') return true;
+  return error.code === 'service-refused' && [429, 503].includes(Number(error.detail['status']));
 }
 
 function tipOf(header: Readonly<Record<string, unknown>> | undefined): Tip {

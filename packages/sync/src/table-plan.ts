@@ -44,6 +44,8 @@ export interface TablePlan {
   readonly columns: readonly Column[];
   readonly indexes: readonly (readonly string[])[];
   readonly fromBlock: number | undefined;
+  /** What reads the value of each column. */
+  readonly readers: readonly ValueReader[];
   rowsOf(block: PlainBlock): Row[];
 }
 
@@ -89,10 +91,11 @@ export async function planTable(spec: TableSpec, findProgram: FindProgram): Prom
   // The position in the ledger's time, for the status.
   scope.fields.add('block.timestamp');
   const { usesTransaction, usesDecimals } = scope;
+  const readers = resolved.map(({ reader }) => reader);
   const rows = new RowBuilder({
     source: spec.source,
     eventNames: spec.items.flatMap((item) => listOf(item['name'])),
-    readers: resolved.map(({ reader }) => reader),
+    readers,
     usesTransaction,
     usesDecimals,
   });
@@ -108,6 +111,7 @@ export async function planTable(spec: TableSpec, findProgram: FindProgram): Prom
     columns,
     indexes: spec.indexes,
     fromBlock: spec.fromBlock,
+    readers,
     rowsOf: (block) => rows.rowsOf(block),
   };
 }

@@ -1,5 +1,8 @@
 /** Where tables are stored. One implementation for each kind of target; `CONTRIBUTING.md` says how to add one. */
+import type { ArrowField } from '@sluice/arrow/arrow-type';
+import type { ArrowBatch } from '@sluice/arrow/ipc-reader';
 import type { CursorState } from '@sluice/client';
+import type { ArrowTable } from '@sluice/protocol/arrow-table';
 import type { Row } from './row-builder.ts';
 import type { TablePlan } from './table-plan.ts';
 
@@ -46,12 +49,36 @@ export interface Change {
   readonly tip: Tip;
 }
 
+/** Converts the columns of an Arrow table of the service to rows in the form of the target. */
+export interface RowEncoder {
+  /** The bytes of the rows that were added and not taken. */
+  readonly byteCount: number;
+  add(fields: readonly ArrowField[], batch: ArrowBatch): void;
+  /** Returns the rows that were added, and starts again. The bytes are overwritten when further rows are added. */
+  take(): EncodedRows;
+}
+
+export interface EncodedRows {
+  readonly rowCount: number;
+  readonly bytes: Uint8Array;
+}
+
+/** A load of columns, which is faster than one of rows. */
+export interface ColumnLoad {
+  readonly table: ArrowTable;
+  openEncoder(): RowEncoder;
+  /** Stores rows of a span and its new position, as `TableStore.load` does. */
+  load(span: Span, rows: EncodedRows): Promise<void>;
+}
+
 /** An open table. Each method stores all of its values or none, together with the position. */
 export interface TableStore {
   readonly state: TableState;
   startLoad(spans: readonly Span[]): Promise<void>;
   /** Stores rows of a span and its new position. May be called for several spans at once. */
   load(span: Span, rows: readonly Row[]): Promise<void>;
+  /** Undefined if the target or the table can be loaded with rows only. */
+  readonly columnLoad: ColumnLoad | undefined;
   /** Creates the indexes, and sets the position from which the table follows. */
   finishLoad(cursor: CursorState | null, nextBlock: number): Promise<void>;
   commit(change: Change): Promise<void>;

@@ -28,7 +28,7 @@ const packageImports: Readonly<Record<string, readonly string[]>> = {
   grpc: ['base'],
   simulator: ['base', 'protocol', 'grpc'],
   server: ['arrow', 'base', 'protocol', 'client', 'decode', 'grpc', 'simulator', 'sync'],
-  sync: ['base', 'protocol', 'client'],
+  sync: ['arrow', 'base', 'protocol', 'client'],
   client: ['protocol'],
   web: ['client', 'protocol'],
 };

@@ -1,10 +1,12 @@
 /** A table in PostgreSQL that this process writes. Rows and position are always committed together. */
 import { assert } from '@sluice/base/assert';
 import type { CursorState } from '@sluice/client';
+import { planColumns } from '../column-plan.ts';
 import type { WriteValue } from '../column-types.ts';
 import type { Row } from '../row-builder.ts';
 import type { TablePlan } from '../table-plan.ts';
-import type { Change, Fill, Span, TableState, TableStore } from '../target.ts';
+import type { Change, ColumnLoad, Fill, Span, TableState, TableStore } from '../target.ts';
+import { ColumnEncoder } from './encode-columns.ts';
 import { FencedError } from './postgres-errors.ts';
 import type { Session } from './session.ts';
 import {
@@ -22,6 +24,8 @@ export interface StoreOptions {
   readonly plan: TablePlan;
   readonly state: TableState;
   readonly generation: string;
+  /** Whether the columns have the types of the plan, which the binary form of COPY requires. */
+  readonly hasPlannedTypes: boolean;
   /** The session that holds the lock of the table. */
   readonly session: Session;
   readonly openSession: () => Promise<Session>;
@@ -29,6 +33,7 @@ export interface StoreOptions {
 
 export class PostgresStore implements TableStore {
   readonly state: TableState;
+  readonly columnLoad: ColumnLoad | undefined;
   readonly #plan: TablePlan;
   readonly #generation: string;
   readonly #session: Session;
@@ -39,7 +44,8 @@ export class PostgresStore implements TableStore {
   readonly #all = new Set<Session>();
   #isClosed = false;
 
-  constructor({ plan, state, generation, session, openSession }: StoreOptions) {
+  constructor(options: StoreOptions) {
+    const { plan, state, generation, hasPlannedTypes, session, openSession } = options;
     this.state = state;
     this.#plan = plan;
     this.#generation = generation;
@@ -47,6 +53,20 @@ export class PostgresStore implements TableStore {
     this.#openSession = openSession;
     this.#writers = columnWriters(plan.columns);
     this.#all.add(session);
+    this.columnLoad = hasPlannedTypes ? this.#columnLoad() : undefined;
+  }
+
+  #columnLoad(): ColumnLoad | undefined {
+    const plan = this.#plan;
+    const columns = planColumns(plan);
+    if (columns === undefined) return undefined;
+    const statement = `${copyInto(plan)} with (format binary)`;
+    return {
+      table: columns.table,
+      openEncoder: () => new ColumnEncoder(plan, columns),
+      load: (span, { rowCount, bytes }) =>
+        this.#load(span, rowCount, (session) => session.copy(statement, { messages: bytes })),
+    };
   }
 
   startLoad(spans: readonly Span[]): Promise<void> {
@@ -62,17 +82,25 @@ export class PostgresStore implements TableStore {
     });
   }
 
-  load({ first, cursor, isDone }: Span, rows: readonly Row[]): Promise<void> {
+  load(span: Span, rows: readonly Row[]): Promise<void> {
+    return this.#load(span, rows.length, (session) => this.#copy(session, rows));
+  }
+
+  #load(
+    { first, cursor, isDone }: Span,
+    rowCount: number,
+    copy: (session: Session) => Promise<void>,
+  ): Promise<void> {
     return this.#withSession((session) =>
       session.transaction(async () => {
         // A crash of the server loses the newest commits as a whole, rows and positions, and they are then loaded again.
         await session.run('set local synchronous_commit = off');
-        await this.#copy(session, rows);
+        if (rowCount > 0) await copy(session);
         await session.query(
           'update sluice.spans set cursor = $3, is_done = $4 where table_name = $1 and first = $2',
           [this.#plan.name, first, JSON.stringify(cursor), isDone],
         );
-        await this.#updateState('row_count = row_count + $3', [rows.length], session);
+        await this.#updateState('row_count = row_count + $3', [rowCount], session);
       }),
     );
   }
@@ -141,7 +169,7 @@ export class PostgresStore implements TableStore {
           select ${columnList(staged)} from ${quoteTable(name)} with no data`,
         );
         const bytes = encodeRows(parts, columnWriters(staged));
-        await session.copy(`copy staged (${columnList(staged)}) from stdin`, bytes);
+        await session.copy(`copy staged (${columnList(staged)}) from stdin`, { rows: bytes });
         await session.run(
           `update ${quoteTable(name)} t set ${sets.join(', ')} from staged s where ${join.join(' and ')}`,
         );
@@ -158,7 +186,7 @@ export class PostgresStore implements TableStore {
 
   async #copy(session: Session, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
-    await session.copy(copyInto(this.#plan), encodeRows(rows, this.#writers));
+    await session.copy(copyInto(this.#plan), { rows: encodeRows(rows, this.#writers) });
   }
 
   /** Changes the state, unless another process has taken over. It is the last statement of a transaction, because it locks the state. */

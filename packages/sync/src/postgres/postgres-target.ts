@@ -84,8 +84,9 @@ export class PostgresTarget implements SyncTarget {
       const { state, generation } = await session.transaction(() =>
         prepareTable(session, plan, options),
       );
+      const hasPlannedTypes = await compareTypes(session, plan);
       const openSession = () => this.#open();
-      return new PostgresStore({ plan, state, generation, session, openSession });
+      return new PostgresStore({ plan, state, generation, hasPlannedTypes, session, openSession });
     } catch (error) {
       await session.close();
       throw error;
@@ -141,6 +142,20 @@ function withoutPassword(url: string): string {
   if (!URL.canParse(url)) return url.replace(/:[^:@/]*@/, '@');
   const parsed = new URL(url);
   return `${parsed.protocol}//${parsed.username === '' ? '' : `${parsed.username}@`}${parsed.host}${parsed.pathname}`;
+}
+
+/** Returns whether the columns of the table have the types of the plan. A user may have changed them. */
+async function compareTypes(session: Session, { name, columns }: TablePlan): Promise<boolean> {
+  const [found] = await session.query<{ same: boolean }>(
+    `select bool_and(a.atttypid = t.type::regtype) as same from unnest($2::text[], $3::text[]) t (name, type)
+    left join pg_attribute a on a.attrelid = $1::regclass and a.attname = t.name and not a.attisdropped`,
+    [
+      quoteTable(name),
+      columns.map((column) => column.name),
+      columns.map(({ type }) => type.sql.replace(/\(.*/, '')),
+    ],
+  );
+  return found?.same === true;
 }
 
 interface Prepared {

@@ -2,22 +2,26 @@
 import pg from 'pg';
 
 type Connection = {
+  readonly stream: { write(bytes: Uint8Array): void };
   query(text: string): void;
   sendCopyFromChunk(chunk: Uint8Array): void;
   endCopyFrom(): void;
 };
 
+/** What is copied: rows, or messages of the protocol that contain them, which are sent without a copy of the bytes. */
+export type CopyContent = { readonly rows: Uint8Array } | { readonly messages: Uint8Array };
+
 /** A COPY of bytes that are in memory, as the library runs it between other statements. */
 class CopyIn implements pg.Submittable {
   readonly done: Promise<void>;
   readonly #text: string;
-  readonly #bytes: Uint8Array;
+  readonly #content: CopyContent;
   #resolve: () => void = () => undefined;
   #reject: (error: Error) => void = () => undefined;
 
-  constructor(text: string, bytes: Uint8Array) {
+  constructor(text: string, content: CopyContent) {
     this.#text = text;
-    this.#bytes = bytes;
+    this.#content = content;
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -29,7 +33,8 @@ class CopyIn implements pg.Submittable {
   }
 
   handleCopyInResponse(connection: Connection): void {
-    connection.sendCopyFromChunk(this.#bytes);
+    if ('messages' in this.#content) connection.stream.write(this.#content.messages);
+    else connection.sendCopyFromChunk(this.#content.rows);
     connection.endCopyFrom();
   }
 
@@ -79,8 +84,8 @@ export class Session {
     await this.#client.query(text);
   }
 
-  async copy(text: string, bytes: Uint8Array): Promise<void> {
-    await this.#client.query(new CopyIn(text, bytes)).done;
+  async copy(text: string, content: CopyContent): Promise<void> {
+    await this.#client.query(new CopyIn(text, content)).done;
   }
 
   async transaction<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -9,6 +9,7 @@ import type { TableSpec } from '@sluice/sync/table-spec';
 import type { TableStatus } from '@sluice/sync/target';
 import { Command, Option } from 'commander';
 import type { CommandContext } from '../context.ts';
+import { readBatches } from '../export/read-table.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { numberOption, portOption, slotOption } from '../parse-option.ts';
 import { createTargetClient } from '../query/run-query.ts';
@@ -28,6 +29,7 @@ interface SyncOptions extends TargetOptions {
   readonly toBlock?: number;
   readonly finalized?: boolean;
   readonly workers: number;
+  readonly wait: number;
   readonly rebuild?: boolean;
   readonly dryRun?: boolean;
   readonly metricsPort?: number;
@@ -69,6 +71,11 @@ export function buildSyncCommand(context: CommandContext): Command {
         .argParser(numberOption({ min: 1, max: 64, integer: true }))
         .default(4),
     )
+    .addOption(
+      new Option('--wait <seconds>', 'how long to wait for a service or a database that starts')
+        .argParser(numberOption({ min: 0, max: 86_400, integer: true }))
+        .default(60),
+    )
     .option('--rebuild', 'drop the tables and load them again')
     .option('--dry-run', 'print the statements and five rows; write nothing')
     .addOption(
@@ -95,21 +102,40 @@ async function sync(
   options: SyncOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { openSyncTarget, planTables } = await import('@sluice/sync/run-sync');
+  const { openSyncTarget, planTables, repeatStart } = await import('@sluice/sync/run-sync');
+  const { isServiceFailure } = await import('@sluice/sync/sync-table');
   const specs = await readSpecs(options);
   const target = openSyncTarget(requireAddress(options), { clock: systemClock });
-  const dataset = await openTarget({ target: name, data: options.data });
+  const onWait = waitReporter(options, context);
+  const waiting = {
+    ...{ clock: systemClock, signal: stopSignal(), waitMsMax: options.wait * 1000 },
+    ...{ isTransient: isServiceFailure, onFailure: onWait },
+  };
+  const dataset = await repeatStart(
+    () => openTarget({ target: name, data: options.data }),
+    waiting,
+  );
   try {
     if (dataset.folder !== undefined && options.toBlock === undefined && options.dryRun !== true)
       throw new CodedError('cli-follow-folder', { folder: dataset.where });
-    // The first requests fail fast, because a wrong address is the likeliest cause. Later ones wait for the service.
-    const plans = await planTables(specs, createTargetClient(dataset, { isPatient: false }));
+    const first = createTargetClient(dataset, { isPatient: false });
+    const plans = await repeatStart(() => planTables(specs, first), waiting);
     const parts = { plans, target, dataset, context };
     if (options.dryRun === true) await showSamples(parts);
     else await run(parts, options);
   } finally {
     await dataset.close();
   }
+}
+
+/** Says once why the start waits, and again if the reason changes. */
+function waitReporter({ wait }: SyncOptions, { err }: CommandContext): (error: unknown) => void {
+  let shown = '';
+  return (error) => {
+    const text = messageOf(error);
+    if (text !== shown) err.write(`${text}; waiting for it, for up to ${wait} s\n`);
+    shown = text;
+  };
 }
 
 function requireAddress({ to }: Pick<SyncOptions, 'to'>): string {
@@ -211,10 +237,18 @@ async function run({ plans, target, dataset, context }: SyncParts, options: Sync
         isFinalized: finalized === true,
         isRebuilt: rebuild === true,
         workerCount: workers,
+        waitMsMax: options.wait * 1000,
       },
       {
         clock: systemClock,
         signal,
+        onWait: waitReporter(options, context),
+        readColumns: ({ query, table, after }, either) => {
+          const { fromBlock: first, toBlock: last, ...body } = query;
+          const parameters = `table=${table}`;
+          const range = { first, last: last ?? first, after };
+          return readBatches({ target: dataset, body, parameters, ...range, signal: either });
+        },
         onEvent: (event) => {
           metrics.take(event);
           reporter.take(event);

@@ -8,6 +8,7 @@ import {
 import { CodedError } from '@sluice/base/errors';
 import { ARROW_STREAM_TYPE, COVERED_KEY } from '@sluice/protocol/arrow-table';
 import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
+import { localHeaders } from '../query/run-query.ts';
 import type { Target } from '../target/open-target.ts';
 import type { TableRows } from './encode-table.ts';
 
@@ -18,22 +19,45 @@ export interface TableRequest {
   readonly parameters: string;
   readonly first: number;
   readonly last: number;
+  /** The block after which to start, instead of `first`. */
+  readonly after?: BlockRef | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Reads the rows of finalized blocks, with both slots included. A response that ends early is continued after the block that it covers. */
+/** Reads the rows of finalized blocks, with both slots included. */
 export async function readTable(request: TableRequest): Promise<TableRows> {
   const rows = new RowCollector();
-  for (;;) {
+  let fields: readonly ArrowField[] = [];
+  for await (const found of readBatches(request)) {
+    fields = found.fields;
+    rows.add(fields, found.batch);
+  }
+  return rows.finish(fields);
+}
+
+export interface TableBatch {
+  readonly fields: readonly ArrowField[];
+  readonly batch: ArrowBatch;
+  /** All rows up to this block have been read. */
+  readonly covered: BlockRef;
+}
+
+/** Yields the record batches of finalized blocks. A response that ends early is continued after the block that it covers. */
+export async function* readBatches(request: TableRequest): AsyncGenerator<TableBatch> {
+  let covered = request.after;
+  while (covered === undefined || covered.number < request.last) {
     const reader = new ArrowStreamReader();
-    const before = rows.covered;
-    const response = await open(request, before);
-    for await (const bytes of response.body ?? [])
-      for (const batch of reader.push(bytes)) rows.add(reader.fields ?? [], batch);
-    const isNew = rows.covered !== before;
-    const isLast = rows.covered !== undefined && rows.covered.number >= request.last;
+    const before = covered;
+    for await (const bytes of await open(request, before))
+      for (const batch of reader.push(bytes)) {
+        const block: BlockRef = JSON.parse(batch.metadata.get(COVERED_KEY) ?? 'null');
+        covered = block;
+        yield { fields: reader.fields ?? [], batch, covered: block };
+      }
+    const isNew = covered !== before;
+    const isLast = covered !== undefined && covered.number >= request.last;
     // A service that shuts down ends a response early, with the end marker. If no block follows the covered one, the next response is empty.
-    if (reader.isEnded && (isLast || !isNew)) return rows.finish(reader.fields ?? []);
+    if (reader.isEnded && (isLast || !isNew)) return;
     if (!isNew) throw cut(request.target.url);
   }
 }
@@ -45,11 +69,10 @@ interface BlockRef {
 
 /** Appends the rows of record batches. */
 class RowCollector {
-  covered: BlockRef | undefined;
   readonly #columns: ArrowValue[][] = [];
   #rowCount = 0;
 
-  add(fields: readonly ArrowField[], { length, columns, dictionary, metadata }: ArrowBatch): void {
+  add(fields: readonly ArrowField[], { length, columns, dictionary }: ArrowBatch): void {
     for (const [i, field] of fields.entries()) {
       const column = columns[i];
       if (column === undefined) continue;
@@ -58,7 +81,6 @@ class RowCollector {
       for (const value of valuesOf(field, column, dictionary)) values.push(value);
     }
     this.#rowCount += length;
-    this.covered = JSON.parse(metadata.get(COVERED_KEY) ?? 'null');
   }
 
   finish(fields: readonly ArrowField[]): TableRows {
@@ -74,10 +96,8 @@ function unreachable(url: string, cause: unknown, signal: AbortSignal): CodedErr
   return new CodedError('service-unreachable', { url, reason: messageOf(cause) }, { cause });
 }
 
-async function open(
-  { target, body, parameters, first, last, signal }: TableRequest,
-  resume: BlockRef | undefined,
-): Promise<Response> {
+async function open(request: TableRequest, resume: BlockRef | undefined) {
+  const { target, body, parameters, first, last, signal } = request;
   const { url, key } = target;
   const from = resume === undefined ? first : resume.number + 1;
   const parent = resume === undefined ? {} : { parentBlockHash: resume.hash };
@@ -88,6 +108,7 @@ async function open(
       headers: {
         ...{ 'content-type': 'application/json', accept: ARROW_STREAM_TYPE },
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...localHeaders(url),
       },
       body: JSON.stringify({ ...body, fromBlock: from, toBlock: last, ...parent }),
       signal,
@@ -95,7 +116,7 @@ async function open(
   } catch (error) {
     throw unreachable(url, error, signal);
   }
-  if (response.status === 200) return response;
+  if (response.status === 200) return bodyOf(response, request);
   const error = memberOf(await response.json().catch(() => undefined), 'error');
   const [code, message] = [memberOf(error, 'code'), memberOf(error, 'message')];
   throw new CodedError('service-refused', {
@@ -103,4 +124,13 @@ async function open(
     ...(typeof code === 'string' ? { code } : {}),
     ...(typeof message === 'string' ? { message } : {}),
   });
+}
+
+/** Yields the bytes of a response. A connection that breaks is an error with a code. */
+async function* bodyOf({ body }: Response, { target, signal }: TableRequest) {
+  try {
+    if (body !== null) yield* body;
+  } catch (error) {
+    throw unreachable(target.url, error, signal);
+  }
 }

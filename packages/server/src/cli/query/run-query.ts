@@ -25,14 +25,15 @@ export function createTargetClient(
     ...(key === undefined ? {} : { key }),
     ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
     ...(options.isPatient ? {} : { retry: { attemptsMax } }),
-    // Compression is not worthwhile on the same machine.
-    ...(isLocal(url) ? { headers: { 'accept-encoding': 'identity' } } : {}),
+    headers: localHeaders(url),
     ...(folder === undefined ? {} : { fetch: reloading(folder.reload) }),
   });
 }
 
-function isLocal(url: string): boolean {
-  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
+/** Compression is not worthwhile on the same machine. */
+export function localHeaders(url: string): Record<string, string> {
+  const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
+  return isLocal ? { 'accept-encoding': 'identity' } : {};
 }
 
 /** Reads the files again before each further request for a stream: the previous stream ended early, for example because another process removed a segment. */

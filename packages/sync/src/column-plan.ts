@@ -1,0 +1,219 @@
+/**
+ * How the rows of a table follow from the columns of an Arrow table of the service, which is much less work than rows from lines of JSON.
+ * Most columns are a column of the Arrow table; others are computed row by row from the fields that their expressions use.
+ */
+import type { ArrowField } from '@sluice/arrow/arrow-type';
+import {
+  type ArrowBatch,
+  type ArrowValue,
+  isArrowList,
+  isArrowStruct,
+  valuesOf,
+} from '@sluice/arrow/ipc-reader';
+import { encodeBase58 } from '@sluice/base/base58';
+import type { DecodedValue } from '@sluice/client';
+import { ARROW_TABLES, type ArrowTable, arrowColumnName } from '@sluice/protocol/arrow-table';
+import { fieldRows, type Kind, type WireType } from '@sluice/protocol/field-table';
+import { entriesOf } from '@sluice/protocol/typed-keys';
+import { type Expression, parseExpression } from './parse-expression.ts';
+import { kindOfSource, type RowContext } from './read-value.ts';
+import type { TablePlan } from './table-plan.ts';
+
+/** A field that a value uses: of the record or of its block, with the name of its column. */
+interface UsedField {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly column: string;
+  readonly wire: WireType;
+}
+
+/** The origin of a column: a column of the Arrow table by its name, or fields from which it is computed. */
+export type ColumnOrigin =
+  | { readonly kind: 'column'; readonly name: string }
+  | { readonly kind: 'position' }
+  | { readonly kind: 'computed'; readonly fields: readonly UsedField[] };
+
+export interface ColumnPlan {
+  readonly table: ArrowTable;
+  readonly origins: readonly ColumnOrigin[];
+}
+
+/** Values of these types have another form in an Arrow table. */
+const computedWires: ReadonlySet<WireType> = new Set([
+  'decoded',
+  'hex',
+  'loadedAddresses',
+  'addressTableLookups',
+  'errorObject',
+]);
+
+/** Returns undefined if a column needs other records: rows of events, fields of the transaction, decimals of a mint. */
+export function planColumns(plan: TablePlan): ColumnPlan | undefined {
+  const { source } = plan.definition;
+  const table = entriesOf(ARROW_TABLES).find(
+    ([, array]) => array === (source === 'blocks' ? undefined : source),
+  )?.[0];
+  if (table === undefined || source === 'events') return undefined;
+  const own = kindOfSource(source);
+  const origins: ColumnOrigin[] = [];
+  for (const [i, column] of plan.columns.entries()) {
+    if (column.value === 'rewardIndex' && column.isKey) {
+      origins.push({ kind: 'position' });
+      continue;
+    }
+    const expression = parseExpression(column.value);
+    const fields = expression === undefined ? undefined : fieldsOf(expression, own);
+    // A number with an exponent is text that only PostgreSQL reads as another type.
+    const isFloat = plan.readers[i]?.type.sql === 'double precision';
+    if (fields === undefined || (isFloat && column.type.sql !== 'double precision'))
+      return undefined;
+    const [only] = fields;
+    const isDirect =
+      expression?.kind === 'path' && only !== undefined && !computedWires.has(only.wire);
+    origins.push(isDirect ? { kind: 'column', name: only.column } : { kind: 'computed', fields });
+  }
+  return { table, origins };
+}
+
+function fieldsOf(expression: Expression, own: Kind): readonly UsedField[] | undefined {
+  switch (expression.kind) {
+    case 'integer':
+      return [];
+    case 'decimals':
+      return undefined;
+    case 'shift': {
+      const [value, digits] = [fieldsOf(expression.value, own), fieldsOf(expression.digits, own)];
+      return value === undefined || digits === undefined ? undefined : [...value, ...digits];
+    }
+    default:
+      return fieldsOfPath(expression.path, own);
+  }
+}
+
+const decodedHeads = ['args', 'name', 'program', 'decodingError', 'namedAccounts'];
+
+function fieldsOfPath(path: string, own: Kind): readonly UsedField[] | undefined {
+  const [head = '', ...rest] = path.split('.');
+  const tail = rest.join('.');
+  if (path === 'slot') return usedField('block', 'number');
+  if (head === 'block') return usedField('block', tail === 'time' ? 'timestamp' : tail);
+  if (path === 'transaction.signature')
+    return [{ kind: own, name: 'signature', column: 'signature', wire: 'base58' }];
+  const isDecoded = decodedHeads.includes(head) || (head === 'accounts' && tail !== '');
+  if (own === 'instruction' && isDecoded) return usedField('instruction', 'decoded');
+  if (head === 'transaction' && own === 'transaction') return usedField(own, tail);
+  return tail === '' ? usedField(own, path) : undefined;
+}
+
+/** The record counts are several columns, and the address of a reward has one column for two names. */
+const withoutColumn: ReadonlySet<string> = new Set(['recordCounts', 'finalizedHead', 'pubkey']);
+
+function usedField(kind: Kind, name: string): readonly UsedField[] | undefined {
+  const [, row] = fieldRows(kind).find(([known]) => known === name) ?? [];
+  if (row === undefined || withoutColumn.has(name)) return undefined;
+  return [
+    {
+      kind,
+      name,
+      column: arrowColumnName(kind, name === 'parentNumber' ? 'parentSlot' : name),
+      wire: row.wire,
+    },
+  ];
+}
+
+/** Reads the fields of computed columns of a batch, in the form that a line has. */
+export class BatchContext {
+  readonly #context: RowContext;
+  readonly #readers: readonly ((row: number) => void)[];
+  #row = -1;
+
+  constructor({ origins }: ColumnPlan, fields: readonly ArrowField[], batch: ArrowBatch) {
+    const header: Record<string, unknown> = {};
+    const record: Record<string, unknown> = {};
+    this.#context = {
+      ...{ header, record, transaction: record, decoded: undefined, event: undefined },
+      decimalsOf: () => null,
+    };
+    const used = new Map<string, UsedField>();
+    for (const origin of origins)
+      if (origin.kind === 'computed')
+        for (const field of origin.fields) used.set(`${field.kind}.${field.name}`, field);
+    this.#readers = [...used.values()].map((field) => {
+      const read = fieldReader(field, fields, batch);
+      const target = field.kind === 'block' ? header : record;
+      if (field.name === 'decoded')
+        return (row) => {
+          const value: DecodedValue | undefined = parseExact(read(row));
+          record['decoded'] = value;
+          this.#context.decoded = value;
+        };
+      return (row) => {
+        target[field.name] = read(row);
+      };
+    });
+  }
+
+  /** Returns the context of a row. It is the same object for all rows. */
+  at(row: number): RowContext {
+    if (row !== this.#row) for (const read of this.#readers) read(row);
+    this.#row = row;
+    return this.#context;
+  }
+}
+
+function fieldReader(
+  { name, column, wire }: UsedField,
+  fields: readonly ArrowField[],
+  batch: ArrowBatch,
+): (row: number) => unknown {
+  const valuesNamed = (wanted: string): readonly ArrowValue[] => {
+    const i = fields.findIndex((field) => field.name === wanted);
+    const [field, data] = [fields[i], batch.columns[i]];
+    return field === undefined || data === undefined ? [] : valuesOf(field, data, batch.dictionary);
+  };
+  if (wire === 'loadedAddresses') {
+    const [writable, readonly] = [
+      valuesNamed(`${column}_writable`),
+      valuesNamed(`${column}_readonly`),
+    ];
+    return (row) => ({ readonly: readonly[row], writable: writable[row] });
+  }
+  const values = valuesNamed(name === 'signature' ? 'signature' : column);
+  switch (wire) {
+    case 'addressTableLookups':
+      return (row) => camelCased(values[row] ?? null);
+    case 'errorObject':
+      return (row) => parseExact(values[row]);
+    case 'base58':
+      return (row) => {
+        const value = values[row];
+        return value instanceof Uint8Array ? encodeBase58(value) : value;
+      };
+    default:
+      return (row) => values[row];
+  }
+}
+
+function camelCased(value: ArrowValue): unknown {
+  if (isArrowList(value)) return value.map(camelCased);
+  if (!isArrowStruct(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [
+      name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      camelCased(part),
+    ]),
+  );
+}
+
+const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** Parses JSON. An integer that a number cannot hold becomes text, as the client does it. */
+function parseExact(text: unknown) {
+  if (typeof text !== 'string') return undefined;
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(
+    text.replace(tokens, (token) =>
+      /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
+    ),
+  );
+}

@@ -1,0 +1,188 @@
+/**
+ * Rows in the binary form of COPY, already divided into the messages of the protocol, so that the connection sends the bytes unchanged.
+ * Messages are short, because the server takes in a whole message before it reads its first row.
+ *
+ *   'd' length | header | rows …    'd' length | rows …    'd' length | rows … | -1
+ *
+ * A row is the number of its fields, and for each field its length and its bytes, or the length -1 for null. Integers are big-endian.
+ */
+import { encodeNumeric } from './encode-numeric.ts';
+
+const startBytes = 1 << 20;
+const messageBytes = 1 << 16;
+const messageType = 0x64;
+const headerBytes = 5;
+const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+
+export class CopyBuffer {
+  rowCount = 0;
+  #bytes = Buffer.allocUnsafeSlow(startBytes);
+  #view = new DataView(this.#bytes.buffer);
+  #at = 0;
+  #messageStart = 0;
+
+  constructor() {
+    this.#start();
+  }
+
+  #start(): void {
+    this.rowCount = 0;
+    this.#at = 0;
+    this.#startMessage();
+    this.reserve(signature.length);
+    this.#bytes.set(signature, this.#at);
+    this.#at += signature.length;
+  }
+
+  get byteCount(): number {
+    return this.#at;
+  }
+
+  startRow(fieldCount: number): void {
+    if (this.#at - this.#messageStart > messageBytes) {
+      this.#endMessage();
+      this.#startMessage();
+    }
+    this.rowCount++;
+    this.reserve(2);
+    this.#view.setInt16(this.#at, fieldCount);
+    this.#at += 2;
+  }
+
+  /** Returns all messages, and starts again. The bytes are overwritten when further rows are added. */
+  take(): Uint8Array {
+    this.reserve(2);
+    this.#view.setInt16(this.#at, -1);
+    this.#at += 2;
+    this.#endMessage();
+    const messages = this.#bytes.subarray(0, this.#at);
+    // What it writes is equal to the start of these messages.
+    this.#start();
+    return messages;
+  }
+
+  #startMessage(): void {
+    this.reserve(headerBytes);
+    this.#messageStart = this.#at;
+    this.#bytes[this.#at] = messageType;
+    this.#at += headerBytes;
+  }
+
+  #endMessage(): void {
+    this.#view.setInt32(this.#messageStart + 1, this.#at - this.#messageStart - 1);
+  }
+
+  reserve(count: number): void {
+    if (this.#at + count <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#at + count));
+    this.#bytes.copy(larger, 0, 0, this.#at);
+    this.#bytes = larger;
+    this.#view = new DataView(larger.buffer);
+  }
+
+  writeInt32(value: number): void {
+    this.reserve(4);
+    this.#view.setInt32(this.#at, value);
+    this.#at += 4;
+  }
+
+  writeNull(): void {
+    this.writeInt32(-1);
+  }
+
+  writeField(bytes: Uint8Array): void {
+    this.reserve(4 + bytes.length);
+    this.#view.setInt32(this.#at, bytes.length);
+    this.#bytes.set(bytes, this.#at + 4);
+    this.#at += 4 + bytes.length;
+  }
+
+  /** Writes a part of other bytes. Most parts are as short as an address, for which words are faster than a call that copies bytes. */
+  writeSlice(from: DataView, start: number, end: number): void {
+    this.reserve(4 + end - start);
+    const to = this.#view;
+    let at = this.#at;
+    to.setInt32(at, end - start);
+    at += 4;
+    let next = start;
+    for (; next + 4 <= end; next += 4, at += 4) to.setInt32(at, from.getInt32(next));
+    for (; next < end; next++, at++) to.setUint8(at, from.getUint8(next));
+    this.#at = at;
+  }
+
+  writeText(text: string): void {
+    const most = text.length * 3;
+    this.reserve(4 + most);
+    const count = this.#bytes.write(text, this.#at + 4);
+    this.#view.setInt32(this.#at, count);
+    this.#at += 4 + count;
+  }
+
+  /** The version of jsonb is a byte before its text. */
+  writeJson(text: string): void {
+    this.reserve(5 + text.length * 3);
+    const count = this.#bytes.write(text, this.#at + 5);
+    this.#view.setInt32(this.#at, count + 1);
+    this.#bytes[this.#at + 4] = 1;
+    this.#at += 5 + count;
+  }
+
+  writeBoolean(value: boolean): void {
+    this.reserve(5);
+    this.#view.setInt32(this.#at, 1);
+    this.#bytes[this.#at + 4] = value ? 1 : 0;
+    this.#at += 5;
+  }
+
+  writeSmallint(value: number): void {
+    this.reserve(6);
+    this.#view.setInt32(this.#at, 2);
+    this.#view.setInt16(this.#at + 4, value);
+    this.#at += 6;
+  }
+
+  writeInteger(value: number): void {
+    this.writeInt32(4);
+    this.writeInt32(value);
+  }
+
+  /** Writes a 64-bit integer, given as its halves. */
+  writeLong(high: number, low: number): void {
+    this.reserve(12);
+    this.#view.setInt32(this.#at, 8);
+    this.#view.setInt32(this.#at + 4, high);
+    this.#view.setInt32(this.#at + 8, low);
+    this.#at += 12;
+  }
+
+  writeDouble(value: number): void {
+    this.reserve(12);
+    this.#view.setInt32(this.#at, 8);
+    this.#view.setFloat64(this.#at + 4, value);
+    this.#at += 12;
+  }
+
+  /** Writes a numeric that is a safe integer, which needs no text in between. */
+  writeSafeNumeric(value: number): void {
+    this.reserve(24);
+    let digitCount = 0;
+    for (let rest = value; rest > 0; rest = Math.floor(rest / 10_000)) digitCount++;
+    const view = this.#view;
+    view.setInt32(this.#at, 8 + digitCount * 2);
+    view.setInt16(this.#at + 4, digitCount);
+    view.setInt16(this.#at + 6, Math.max(digitCount - 1, 0));
+    view.setInt32(this.#at + 8, 0);
+    let rest = value;
+    for (let i = digitCount - 1; i >= 0; i--) {
+      const higher = Math.floor(rest / 10_000);
+      view.setInt16(this.#at + 12 + i * 2, rest - higher * 10_000);
+      rest = higher;
+    }
+    this.#at += 12 + digitCount * 2;
+  }
+
+  /** Writes a numeric of decimal text. */
+  writeNumeric(text: string): void {
+    this.writeField(encodeNumeric(text));
+  }
+}

@@ -1,0 +1,125 @@
+/** How the values of a column are written into a `CopyBuffer`. The text form of `column-types.ts` has the same values. */
+import { decodeBase58 } from '@sluice/base/base58';
+import { CodedError } from '@sluice/base/errors';
+import { type ColumnType, toJson } from '../column-types.ts';
+import type { CopyBuffer } from './copy-buffer.ts';
+
+export type WriteField = (value: unknown, out: CopyBuffer) => void;
+
+/** Numbers of the types of the elements of arrays, in the catalogue of PostgreSQL. */
+const textOid = 25;
+const integerOid = 23;
+const arrayHeaderBytes = 20;
+
+export function buildFieldWriter(type: ColumnType): WriteField {
+  const write = chooseWriter(type);
+  return (value, out) => {
+    if (value === null || value === undefined) out.writeNull();
+    else write(value, out);
+  };
+}
+
+function chooseWriter({ form, sql }: ColumnType): WriteField {
+  switch (sql.replace(/\(.*/, '')) {
+    case 'jsonb':
+      return (value, out) => out.writeJson(toJson(value));
+    case 'timestamptz':
+      return (value, out) => writeTime(Number(value), out);
+    case 'smallint':
+      return (value, out) => out.writeSmallint(inRange(value, 15, sql));
+    case 'integer':
+      return (value, out) => out.writeInteger(inRange(value, 31, sql));
+    case 'bigint':
+      return writeBigint;
+    case 'numeric':
+      return (value, out) => out.writeNumeric(String(value));
+    case 'double precision':
+      return (value, out) => out.writeDouble(Number(value));
+    case 'boolean':
+      return (value, out) => out.writeBoolean(value === true);
+    case 'bytea':
+      return form === 'hex' ? writeHex : writeBase58;
+    case 'text[]':
+      return (value, out) => writeTexts(listOf(value), out);
+    case 'integer[]':
+      return (value, out) => writeIntegers(listOf(value).map(Number), out);
+    default:
+      return chooseText(form);
+  }
+}
+
+function chooseText(form: ColumnType['form']): WriteField {
+  if (form === 'json') return (value, out) => out.writeText(toJson(value));
+  if (form === 'integers') return (value, out) => out.writeText(listOf(value).join('.'));
+  return (value, out) => out.writeText(withoutZero(String(value)));
+}
+
+/** A text of PostgreSQL cannot contain the character 0. */
+const withoutZero = (text: string) =>
+  text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** The error that PostgreSQL has for a value that does not fit. */
+export function outOfRange(value: unknown, type: string): CodedError {
+  const reason = `value ${value} is out of range for type ${type}`;
+  return new CodedError('sync-target-failed', { target: 'PostgreSQL', code: '22003', reason });
+}
+
+function inRange(value: unknown, bitCount: number, type: string): number {
+  const number = Number(value);
+  const limit = 2 ** bitCount;
+  if (number >= -limit && number < limit) return number;
+  throw outOfRange(value, type);
+}
+
+function writeBigint(value: unknown, out: CopyBuffer): void {
+  const integer = BigInt(String(value));
+  if (BigInt.asIntN(64, integer) !== integer) throw outOfRange(value, 'bigint');
+  out.writeLong(Number(integer >> 32n), Number(BigInt.asIntN(32, integer)));
+}
+
+const secondsOf2000 = 946_684_800;
+/** The range of a date of JavaScript, which is within that of PostgreSQL. */
+const secondsMax = 8.64e12;
+
+/** Writes unix seconds as microseconds since 2000. */
+export function writeTime(seconds: number, out: CopyBuffer): void {
+  const micros = (seconds - secondsOf2000) * 1e6;
+  if (!(Math.abs(seconds) <= secondsMax)) out.writeNull();
+  else if (Number.isSafeInteger(micros)) out.writeLong(Math.floor(micros / 2 ** 32), micros | 0);
+  else writeBigint(BigInt(seconds - secondsOf2000) * 1_000_000n, out);
+}
+
+function writeHex(value: unknown, out: CopyBuffer): void {
+  out.writeField(Buffer.from(String(value).slice(2), 'hex'));
+}
+
+function writeBase58(value: unknown, out: CopyBuffer): void {
+  const bytes = decodeBase58(String(value));
+  if (bytes === undefined) out.writeNull();
+  else out.writeField(bytes);
+}
+
+/** Starts an array of one dimension, or an empty one. `byteCount` is the length of its elements with their lengths. */
+function startArray(out: CopyBuffer, oid: number, count: number, byteCount: number): void {
+  out.writeInt32(count === 0 ? 12 : arrayHeaderBytes + byteCount);
+  out.writeInt32(count === 0 ? 0 : 1);
+  out.writeInt32(0);
+  out.writeInt32(oid);
+  if (count === 0) return;
+  out.writeInt32(count);
+  out.writeInt32(1);
+}
+
+function writeIntegers(values: readonly number[], out: CopyBuffer): void {
+  startArray(out, integerOid, values.length, values.length * 8);
+  for (const value of values) out.writeInteger(value);
+}
+
+function writeTexts(values: readonly unknown[], out: CopyBuffer): void {
+  const texts = values.map((value) => Buffer.from(String(value)));
+  const byteCount = texts.reduce((sum, { length }) => sum + length + 4, 0);
+  startArray(out, textOid, texts.length, byteCount);
+  for (const text of texts) out.writeField(text);
+}
