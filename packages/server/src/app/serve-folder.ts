@@ -44,6 +44,9 @@ export async function serveFolder(
     url: `http://127.0.0.1:${service.port}/datasets/${name}`,
     key,
     reader,
-    close: () => service.close(),
+    close: async () => {
+      await service.close();
+      reader.close();
+    },
   };
 }

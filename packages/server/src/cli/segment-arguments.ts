@@ -3,9 +3,8 @@
 import { existsSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
 import { datasetNamePattern } from '@sluice/protocol/dataset-name';
-import { segmentsFrom } from '../chain/segment-lists.ts';
-import { SegmentStore } from '../dataset/segment-store.ts';
-import { readStoredDataset } from '../dataset/stored/stored-dataset.ts';
+import { type MayHave, segmentsFrom } from '../chain/segment-lists.ts';
+import { StoredReader } from '../dataset/stored/stored-reader.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import type { CommandContext } from './context.ts';
 import { listDataFolder } from './list-data-folder.ts';
@@ -14,11 +13,15 @@ export interface SegmentChoice {
   readonly arguments: readonly string[];
   /** The data folder of the datasets. */
   readonly data: string;
+  /** Returns which segments of a dataset are wanted. By default all of them are. */
+  readonly openFilter?:
+    | ((reader: StoredReader, name: string) => Promise<MayHave | undefined>)
+    | undefined;
 }
 
 /** A file takes precedence over a dataset of the same name. Paths of missing files are returned unchanged and fail when they are read. */
 export async function resolveSegments(
-  { arguments: given, data }: SegmentChoice,
+  { arguments: given, data, openFilter }: SegmentChoice,
   { err }: Pick<CommandContext, 'err'>,
 ): Promise<readonly string[]> {
   const names = given.filter((argument) => !existsSync(argument));
@@ -32,26 +35,32 @@ export async function resolveSegments(
   const paths = await Promise.all(
     given.map(async (argument) => {
       const isDataset = names.includes(argument) && datasets.includes(argument);
-      return isDataset ? segmentsOf(`${data}/${argument}`, argument, err) : [argument];
+      return isDataset ? segmentsOf({ data, name: argument, openFilter }, err) : [argument];
     }),
   );
   return paths.flat();
 }
 
 async function segmentsOf(
-  folder: string,
-  name: string,
+  { data, name, openFilter }: Omit<SegmentChoice, 'arguments'> & { readonly name: string },
   err: CommandContext['err'],
 ): Promise<readonly string[]> {
-  const { snapshot } = await readStoredDataset(folder, nodeFs);
-  const { length } = snapshot.hot;
-  if (length > 0) {
-    const blocks = length === 1 ? '1 block' : `${length} blocks`;
-    err.write(`${name}: ${blocks} are still in the journal, in no segment, and are not included\n`);
+  const reader = await StoredReader.open(`${data}/${name}`, nodeFs);
+  try {
+    const snapshot = reader.snapshot();
+    const { length } = snapshot.hot;
+    if (length > 0) {
+      const blocks = length === 1 ? '1 block' : `${length} blocks`;
+      err.write(
+        `${name}: ${blocks} are still in the journal, in no segment, and are not included\n`,
+      );
+    }
+    const mayHave = await openFilter?.(reader, name);
+    const paths: string[] = [];
+    for await (const segment of segmentsFrom(snapshot, 0, reader.readList, mayHave))
+      paths.push(reader.segmentPath(segment));
+    return paths;
+  } finally {
+    reader.close();
   }
-  const paths: string[] = [];
-  const store = new SegmentStore(folder, nodeFs);
-  for await (const segment of segmentsFrom(snapshot, 0, (list) => store.readList(list)))
-    paths.push(store.path(segment));
-  return paths;
 }

@@ -1,8 +1,8 @@
-import type { SealedSegment } from '../chain/chain-snapshot.ts';
-import { type MayHave, segmentsDownFrom } from '../chain/segment-lists.ts';
+import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
+import { type MayHave, type ReadList, segmentsDownFrom } from '../chain/segment-lists.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
-import { conditionsOf, type KeyCondition, openHistoryFilter } from './history-filter.ts';
+import { conditionsOf, openHistoryFilter } from './history-filter.ts';
 
 export interface SkippingEvaluatorDependencies {
   readonly dataset: DatasetReader;
@@ -27,14 +27,13 @@ export class SkippingEvaluator implements BlockEvaluator {
 
   async *evaluate(job: EvaluationJob): AsyncGenerator<EvaluatedBlocks> {
     const isIndexed = !job.isUrgent && job.snapshot.indexes.length > 0;
-    const conditions = isIndexed ? conditionsOf(job.selection) : undefined;
-    if (conditions === undefined) {
+    if (!isIndexed || conditionsOf(job.selection) === undefined) {
       yield* this.#evaluator.evaluate(job);
       return;
     }
     const next = yield* this.#untilEmpty(job);
     if (next === undefined) return;
-    const mayHave = await this.#openFilter({ ...job, first: next }, conditions);
+    const mayHave = await openSegmentFilter(job, this.#dataset);
     yield* this.#evaluator.evaluate({ ...job, first: next, ...(mayHave && { mayHave }) });
   }
 
@@ -49,28 +48,33 @@ export class SkippingEvaluator implements BlockEvaluator {
     }
     return undefined;
   }
+}
 
-  /** The last segment is evaluated in any case, because the last block of a range is always covered. */
-  async #openFilter(
-    { snapshot, last }: EvaluationJob,
-    conditions: readonly KeyCondition[],
-  ): Promise<MayHave | undefined> {
-    const filter = await openHistoryFilter(conditions, snapshot, this.#dataset);
-    if (filter === undefined) return undefined;
-    const final = await this.#lastSegment(snapshot, last);
-    return (run) =>
-      filter(run) ||
-      (final !== undefined &&
-        run.first.number <= final.first.number &&
-        run.last.number >= final.last.number);
-  }
+/**
+ * Returns the function that says which segments of a range a query needs, or undefined if the indexes exclude none. The last segment is
+ * needed in any case, because the last block of a range is always covered.
+ */
+export async function openSegmentFilter(
+  { selection, snapshot, last }: Pick<EvaluationJob, 'selection' | 'snapshot' | 'last'>,
+  dataset: Pick<DatasetReader, 'findSlots' | 'readList'>,
+): Promise<MayHave | undefined> {
+  const conditions = conditionsOf(selection);
+  if (conditions === undefined) return undefined;
+  const filter = await openHistoryFilter(conditions, snapshot, dataset);
+  if (filter === undefined) return undefined;
+  const final = await lastSegment(snapshot, last, dataset.readList);
+  return (run) =>
+    filter(run) ||
+    (final !== undefined &&
+      run.first.number <= final.first.number &&
+      run.last.number >= final.last.number);
+}
 
-  async #lastSegment(
-    snapshot: EvaluationJob['snapshot'],
-    slot: number,
-  ): Promise<SealedSegment | undefined> {
-    for await (const segment of segmentsDownFrom(snapshot, slot, this.#dataset.readList))
-      return segment;
-    return undefined;
-  }
+async function lastSegment(
+  snapshot: ChainSnapshot,
+  slot: number,
+  readList: ReadList,
+): Promise<SealedSegment | undefined> {
+  for await (const segment of segmentsDownFrom(snapshot, slot, readList)) return segment;
+  return undefined;
 }

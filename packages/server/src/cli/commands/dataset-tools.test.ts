@@ -252,6 +252,26 @@ describe('segments by the name of their dataset', () => {
     expect(segments).toMatchObject([{ path: segmentFile(), blockCount: 5 }]);
   });
 
+  test('behavior: explain does not open the segments that an index over segments excludes', async () => {
+    const blocks = readFileSync(join(folder, 'blocks.jsonl'), 'utf8').trimEnd().split('\n');
+    const parts = join(folder, 'parts');
+    for (const [i, line] of blocks.entries()) {
+      const path = join(folder, `${i}.jsonl`);
+      writeFileSync(path, `${line}\n`);
+      await run('import', '--data', parts, '--dataset', 'mine', path);
+    }
+    const query = join(folder, 'q.json');
+    // Four segments get an index together; the fifth has none yet.
+    const programId = ['SysvarNothing111111111111111111111111111111'];
+    writeFileSync(query, JSON.stringify({ fromBlock: 0, instructions: [{ programId }] }));
+    const { out } = await run('explain', '--query', query, '--data', parts, '--json', 'mine');
+    const { excluded, segments } = JSON.parse(out) as { excluded: object[]; segments: object[] };
+    expect(excluded).toMatchObject([{ dataset: 'mine', segmentCount: 5, excludedCount: 4 }]);
+    expect(segments).toHaveLength(1);
+    const { out: text } = await run('explain', '--query', query, '--data', parts, 'mine');
+    expect(text).toContain('exclude 4 of 5 segments');
+  });
+
   test('error: an argument that is neither a file nor a dataset is reported as a missing file', async () => {
     const { code, err } = await run('inspect', 'nothing', '--data', data);
     expect([code, err]).toEqual([1, expect.stringContaining('nothing')]);

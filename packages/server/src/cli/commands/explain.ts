@@ -3,12 +3,15 @@ import { DIALECTS } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { Command } from 'commander';
+import { type MayHave, segmentsFrom, totalSealed } from '../../chain/segment-lists.ts';
+import type { StoredReader } from '../../dataset/stored/stored-reader.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { BlockRange, RunReport } from '../../engine/segment-run.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import type { Segment } from '../../segment/read/open-segment.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
+import { openSegmentFilter } from '../../stream/skipping-evaluator.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { type MeteredFile, naming, openMeteredFile } from '../metered-file.ts';
@@ -26,17 +29,26 @@ export function buildExplainCommand(context: CommandContext): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', examples)
     .action(async (given: string[], options: ExplainOptions) => {
-      const paths = await resolveSegments({ arguments: given, data: options.data }, context);
       const query = naming(options.query, () =>
         parseQueryBody(readSmallFile(options.query, QUERY_LIMITS.bodyBytesMax), {
           limits: QUERY_LIMITS,
           dialects: DIALECTS,
         }),
       );
+      const exclusions: Exclusion[] = [];
+      const choice = {
+        arguments: given,
+        data: options.data,
+        openFilter: (reader: StoredReader, dataset: string) =>
+          openFilter(query, reader, (exclusion) => exclusions.push({ dataset, ...exclusion })),
+      };
+      const paths = await resolveSegments(choice, context);
       for (const path of new Set(paths.filter((each, i) => paths.indexOf(each) !== i)))
         context.err.write(`${path} is given more than once; it is read once.\n`);
       const costs = explain(query, paths);
-      context.out.write(options.json === true ? describeJson(costs) : describeText(costs));
+      context.out.write(
+        options.json === true ? describeJson(costs, exclusions) : describeText(costs, exclusions),
+      );
     });
 }
 
@@ -52,6 +64,40 @@ Examples:
   $ sluice explain --query q.json mine
   $ sluice explain --query q.json blocks.segment
   $ sluice explain --query q.json --json *.segment | jq '.total'`;
+
+/** How many segments of a dataset the indexes over segments exclude, before any segment is opened. */
+interface Exclusion {
+  readonly dataset: string;
+  readonly segmentCount: number;
+  readonly excludedCount: number;
+  readonly excludedBytes: number;
+  readonly indexCount: number;
+}
+
+/** Returns the filter of a dataset's segments by its indexes. Reports what it excludes. */
+async function openFilter(
+  query: Query,
+  reader: StoredReader,
+  report: (exclusion: Omit<Exclusion, 'dataset'>) => void,
+): Promise<MayHave | undefined> {
+  const snapshot = reader.snapshot();
+  const last = query.toBlock ?? Infinity;
+  const mayHave = await openSegmentFilter({ selection: query, snapshot, last }, reader);
+  if (mayHave === undefined) return undefined;
+  const { segmentCount, byteLength } = totalSealed(snapshot);
+  let [neededCount, neededBytes] = [0, 0];
+  for await (const segment of segmentsFrom(snapshot, 0, reader.readList, mayHave)) {
+    neededCount++;
+    neededBytes += segment.byteLength;
+  }
+  report({
+    segmentCount,
+    excludedCount: segmentCount - neededCount,
+    excludedBytes: byteLength - neededBytes,
+    indexCount: snapshot.indexes.length,
+  });
+  return mayHave;
+}
 
 interface ItemCost {
   readonly array: RecordArray;
@@ -208,11 +254,18 @@ function totalOf(costs: readonly SegmentCost[]): Cost {
   };
 }
 
-function describeJson(costs: readonly SegmentCost[]): string {
-  return `${JSON.stringify({ segments: costs, total: totalOf(costs) }, null, 2)}\n`;
+function describeJson(costs: readonly SegmentCost[], excluded: readonly Exclusion[]): string {
+  return `${JSON.stringify({ excluded, segments: costs, total: totalOf(costs) }, null, 2)}\n`;
 }
 
-function describeText(costs: readonly SegmentCost[]): string {
+function describeExclusion(exclusion: Exclusion): string {
+  const { dataset, segmentCount, excludedCount, excludedBytes, indexCount } = exclusion;
+  const indexes = indexCount === 1 ? '1 index' : `${formatCount(indexCount)} indexes`;
+  const excluded = `${formatCount(excludedCount)} of ${formatCount(segmentCount)} segments`;
+  return `${dataset}: ${indexes} over segments exclude ${excluded} (${formatCount(excludedBytes)} bytes), which are not opened\n`;
+}
+
+function describeText(costs: readonly SegmentCost[], exclusions: readonly Exclusion[]): string {
   const plans = costs.map(({ path, blockCount, items }) => {
     const heading = `${path}: ${formatCount(blockCount)} blocks\n`;
     return items.length === 0
@@ -221,7 +274,8 @@ function describeText(costs: readonly SegmentCost[]): string {
   });
   const rows = costs.map((cost) => formatCost(cost.path, cost));
   const total = costs.length > 1 ? [formatCost('total', totalOf(costs))] : [];
-  return `${plans.join('')}${formatTable([costHeads, ...rows, ...total])}`;
+  const excluded = exclusions.map(describeExclusion).join('');
+  return `${excluded}${plans.join('')}${formatTable([costHeads, ...rows, ...total])}`;
 }
 
 const itemHeads = ['item', 'driven by', 'estimated', 'listed', 'rows matched'];

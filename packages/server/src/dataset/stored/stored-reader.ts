@@ -4,8 +4,14 @@
  */
 
 import { assert } from '@sluice/base/assert';
+import { isCodedError } from '@sluice/base/errors';
 import { LRUCache } from 'lru-cache';
-import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
+import type {
+  ChainSnapshot,
+  HotBlock,
+  IndexRun,
+  SealedSegment,
+} from '../../chain/chain-snapshot.ts';
 import type { ListContent, ReadList } from '../../chain/segment-lists.ts';
 import type { Block, BlockHeader } from '../../ledger/block.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
@@ -20,6 +26,7 @@ import type {
   DatasetStatus,
   SnapshotLease,
 } from '../dataset-reader.ts';
+import { IndexReader, type SlotRanges } from '../history/index-reader.ts';
 import { SegmentStore } from '../segment-store.ts';
 import { readStoredDataset, type StoredDataset } from './stored-dataset.ts';
 
@@ -35,6 +42,7 @@ export class StoredReader implements DatasetReader {
     sizeCalculation: (headers) => headers.length * headerMemoryBytes,
   });
   readonly #lists = new LRUCache<string, ListContent>({ max: listCacheCountMax });
+  readonly #indexes: IndexReader;
   readonly #damaged = new Set<string>();
   #stored: StoredDataset;
   #snapshot: ChainSnapshot;
@@ -43,6 +51,7 @@ export class StoredReader implements DatasetReader {
     this.#folder = folder;
     this.#fs = fs;
     this.#segments = new SegmentStore(folder, fs);
+    this.#indexes = new IndexReader((run) => this.#segments.openIndex(run));
     this.#stored = stored;
     this.#snapshot = stored.snapshot;
   }
@@ -119,6 +128,21 @@ export class StoredReader implements DatasetReader {
     this.#lists.set(list.id, content);
     return content;
   };
+
+  /** An index that cannot be read excludes nothing. A process that writes the dataset may have replaced it. */
+  readonly findSlots = async (run: IndexRun, hash: number): Promise<SlotRanges> => {
+    try {
+      return await this.#indexes.find(run, hash);
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      return undefined;
+    }
+  };
+
+  /** Closes the files of the indexes. */
+  close(): void {
+    this.#indexes.close();
+  }
 
   status(): DatasetStatus {
     return {
