@@ -8,7 +8,7 @@ import { ADDRESS_TABLE_BYTES, addressText, placeAddresses, readAddress, renewAdd
 import { base58Initialize, BASE58_TABLE_BYTES } from './common/base58';
 import { BASE58_DECODE_BYTES, BASE58_OUTPUT_SLACK, base58Decode, base58DecodeInitialize } from './common/base58-decode';
 import { BALANCES_BYTES, beginBalances, placeBalances, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './transaction/balances';
-import { BINARY_BYTES, DROPPED_VOTE, errorNames, placeBinary, readConfirmed, readNode, setErrorNameCount, TAKEN } from './transaction/binary';
+import { beginBinary, BINARY_BYTES, DROPPED_VOTE, errorNames, placeBinary, readConfirmed, readNode, setErrorNameCount, TAKEN } from './transaction/binary';
 import { beginCalls, CALLS_BYTES, orderCalls, placeCalls, programOf, readInnerGroups, readTopCalls, topCount } from './transaction/calls';
 import { ERROR_TEXT_BYTES, errorTextCount, errorTextLength, errorTextOf, errorTextStart, placeErrorTexts, renewErrorTexts } from './transaction/error-texts';
 import { forget, goTo, goToValue, noteMembers, notePlace } from './transaction/fields';
@@ -154,6 +154,7 @@ export function begin(areVotesDropped: bool, isBinary: bool): void {
   beginBlockKeys();
   renewAddresses(isBinary);
   renewErrorTexts();
+  if (isBinary) beginBinary();
 }
 
 /** Returns how many votes were dropped since the start of the block. */
@@ -240,7 +241,6 @@ export function takeNode(offset: u32, length: u32, index: u32, slot: f64): bool 
 
 function settleBinary(result: i32): bool {
   if (result != DROPPED_VOTE) return settle(result == TAKEN);
-  takeBackRows();
   droppedVotes++;
   return true;
 }

@@ -86,6 +86,13 @@ export class ByteCursor {
     return this.bytes[at] ?? 0;
   }
 
+  /** Moves over the next byte if it has this value. */
+  takeByte(value: number): boolean {
+    const isTaken = this.at < this.end && this.bytes[this.at] === value;
+    if (isTaken) this.at++;
+    return isTaken;
+  }
+
   u32(): number {
     return this.#view.getUint32(this.skip(4), true);
   }
@@ -108,6 +115,11 @@ export class ByteCursor {
   /** Reads a varint of at most 64 bits: seven bits a byte, least significant first. */
   varint(): Integer {
     const start = this.at;
+    const first = this.bytes[start] ?? 0;
+    if (first < 0x80 && start < this.end) {
+      this.at = start + 1;
+      return first;
+    }
     let value = 0;
     let scale = 1;
     for (let count = 0; count < 7; count++, scale *= 128) {

@@ -67,7 +67,7 @@ function readBlockFields(slot: Slot, bytes: Uint8Array): ProtobufBlock {
     if (type !== wire.bytes) return false;
     if (field === 1) fields.previousBlockhash = readText(cursor);
     else if (field === 2) fields.blockhash = readText(cursor);
-    else if (field === 4) transactions.push(readPosition(cursor));
+    else if (field === 4) readPositions(cursor, transactions);
     else if (field === 5) rewards.push(readReward(readPart(cursor)));
     else if (field === 6) fields.blockTime = toSigned(readOnlyInteger(readPart(cursor)));
     else if (field === 7) fields.blockHeight = readOnlyInteger(readPart(cursor));
@@ -79,9 +79,15 @@ function readBlockFields(slot: Slot, bytes: Uint8Array): ProtobufBlock {
   return { fields, transactions };
 }
 
-function readPosition(cursor: ByteCursor): BytePosition {
-  const at = cursor.skip(cursor.varintLength());
-  return { at, end: cursor.at };
+/** The tag of a transaction. */
+const transactionTag = (4 << 3) | wire.bytes;
+
+/** Appends the position of a transaction, and of those that directly follow it, which are usually all. */
+function readPositions(cursor: ByteCursor, out: BytePosition[]): void {
+  do {
+    const at = cursor.skip(cursor.varintLength());
+    out.push({ at, end: cursor.at });
+  } while (cursor.takeByte(transactionTag));
 }
 
 /** Reads a message whose only field is an integer. */

@@ -13,7 +13,7 @@ const none: i32 = -1;
 const keyStarts = memory.data(256 * 4, 4);
 /** The text of the vote program, padded with zeros. The caller stores it once. */
 export const voteProgram = memory.data(48, 16);
-const voteProgramLength: i32 = 43;
+export const voteProgramLength: i32 = 43;
 
 let keyCount: i32 = none;
 let instructionCount: i32 = none;

@@ -8,23 +8,26 @@ import { addCall, beginTopCalls, endTopCalls } from './calls';
 import { keepBytes, reserveBytes } from './rows';
 import { TX_SIGNATURES } from '../../layout/columns';
 
+const signatureCountMax: u32 = 256;
 const keyCountMax: u32 = 256;
 const lookupCountMax: u32 = 64;
 const signatureBytes: u32 = 64;
 const keyBytes: u32 = 32;
 
-/** The static keys as addresses. */
+/** Where the signatures start. */
+const signatures = memory.data(256 * 4, 4);
+export let messageSignatureCount: u32 = 0;
+/** Where the static keys start; their addresses after `resolveMessage`. */
 export const messageKeys = memory.data(256 * 4, 4);
 export let messageKeyCount: u32 = 0;
-export let messageSignatureCount: u32 = 0;
-/** The address of the recent block hash, or -1. */
-export let messageBlockhash: i32 = -1;
+/** Where the recent block hash starts, or 0; its address after `resolveMessage`. */
+export let messageBlockhash: u32 = 0;
 export let requiredSignatures: u32 = 0;
 export let readonlySigned: u32 = 0;
 export let readonlyUnsigned: u32 = 0;
 export let isVersioned: bool = false;
 
-/** Lookups: the address of the table, and start and length of the writable and the readonly indexes. */
+/** Lookups: where the key of the table starts, its address after `resolveMessage`, and start and length of the writable and the readonly indexes. */
 const lookupBytes: u32 = 20;
 export const messageLookups = memory.data(64 * 20, 4);
 export let messageLookupCount: u32 = 0;
@@ -32,7 +35,7 @@ export let messageLookupCount: u32 = 0;
 function beginMessage(): void {
   messageKeyCount = 0;
   messageSignatureCount = 0;
-  messageBlockhash = -1;
+  messageBlockhash = 0;
   requiredSignatures = 0;
   readonlySigned = 0;
   readonlyUnsigned = 0;
@@ -41,30 +44,46 @@ function beginMessage(): void {
 }
 
 function addSignature(start: usize): bool {
-  const place = reserveBytes(TX_SIGNATURES, signatureBytes);
-  if (place == 0) return false;
-  memory.copy(place, start, signatureBytes);
-  keepBytes(TX_SIGNATURES, signatureBytes);
-  messageSignatureCount++;
+  if (messageSignatureCount == signatureCountMax) return false;
+  store<u32>(signatures + (messageSignatureCount++ << 2), <u32>start);
   return true;
 }
 
 function addStaticKey(start: usize): bool {
   if (messageKeyCount == keyCountMax) return false;
-  const address = addressOfKey(start);
-  store<u32>(messageKeys + (messageKeyCount++ << 2), <u32>address);
-  return address >= 0;
+  store<u32>(messageKeys + (messageKeyCount++ << 2), <u32>start);
+  return true;
 }
 
 function addLookup(key: usize, writable: usize, writableCount: u32, readonly: usize, readonlyCount: u32): bool {
   if (messageLookupCount == lookupCountMax) return false;
-  const address = addressOfKey(key);
   const entry = messageLookups + messageLookupCount++ * lookupBytes;
-  store<u32>(entry, <u32>address);
+  store<u32>(entry, <u32>key);
   store<u32>(entry, <u32>writable, 4);
   store<u32>(entry, writableCount, 8);
   store<u32>(entry, <u32>readonly, 12);
   store<u32>(entry, readonlyCount, 16);
+  return true;
+}
+
+/** Appends the signatures, and replaces the keys by their addresses. Not done while reading, because votes are usually dropped. */
+export function resolveMessage(): bool {
+  const place = reserveBytes(TX_SIGNATURES, messageSignatureCount * signatureBytes);
+  if (place == 0) return false;
+  for (let i: u32 = 0; i < messageSignatureCount; i++) {
+    memory.copy(place + i * signatureBytes, load<u32>(signatures + (i << 2)), signatureBytes);
+  }
+  keepBytes(TX_SIGNATURES, messageSignatureCount * signatureBytes);
+  for (let i: u32 = 0; i < messageKeyCount; i++) if (!resolveKey(messageKeys + (i << 2))) return false;
+  for (let i: u32 = 0; i < messageLookupCount; i++) if (!resolveKey(messageLookups + i * lookupBytes)) return false;
+  const blockhash = addressOfKey(messageBlockhash);
+  messageBlockhash = <u32>blockhash;
+  return blockhash >= 0;
+}
+
+function resolveKey(place: usize): bool {
+  const address = addressOfKey(load<u32>(place));
+  store<u32>(place, <u32>address);
   return address >= 0;
 }
 
@@ -86,8 +105,8 @@ export function readWireTransaction(start: usize, length: u32): bool {
   if (!readShortLength()) return false;
   for (let left = <u32>value; left > 0; left--) if (!readBytes(keyBytes) || !addStaticKey(partStart)) return false;
   if (!readBytes(keyBytes)) return false;
-  messageBlockhash = addressOfKey(partStart);
-  if (messageBlockhash < 0 || !readWireCalls()) return false;
+  messageBlockhash = <u32>partStart;
+  if (!readWireCalls()) return false;
   return (!isVersioned || readWireLookups()) && at == end;
 }
 
@@ -150,7 +169,7 @@ function readMessage(start: usize, length: u32): bool {
     const found = nextField();
     if (found != FIELD) {
       endTopCalls();
-      return found != MALFORMED_FIELD && messageBlockhash >= 0;
+      return found != MALFORMED_FIELD && messageBlockhash != 0;
     }
     if (field > 6) continue;
     if (field == 5) {
@@ -165,9 +184,8 @@ function readMessage(start: usize, length: u32): bool {
       if (field == 2) {
         if (!addStaticKey(partStart)) return false;
       } else {
-        if (messageBlockhash >= 0) return false;
-        messageBlockhash = addressOfKey(partStart);
-        if (messageBlockhash < 0) return false;
+        if (messageBlockhash != 0) return false;
+        messageBlockhash = <u32>partStart;
       }
       continue;
     }

@@ -1,9 +1,8 @@
 // Converts transactions in binary form to rows: those of a `ConfirmedBlock` protobuf, and the nodes of an archive, whose metadata is
 // compressed. The rows are the same as those of the JSON of the same transaction.
-import { addressText, TEXT_BYTES } from './address-table';
 import {
   isVersioned, messageBlockhash, messageKeyCount, messageKeys, messageLookupCount, messageLookups, messageSignatureCount,
-  readonlySigned, readonlyUnsigned, readProtobufTransaction, readWireTransaction, requiredSignatures,
+  readonlySigned, readonlyUnsigned, readProtobufTransaction, readWireTransaction, requiredSignatures, resolveMessage,
 } from './binary-message';
 import {
   BINARY_META_BYTES, errorLength, errorStart, hasMetaUnits, loadedReadonly, loadedReadonlyCount, loadedWritable, loadedWritableCount,
@@ -22,7 +21,8 @@ import {
   TX_STATIC_COUNT, TX_UNITS, TX_UNITS_NULL, TX_VERSION, TX_WRITABLE_COUNT,
 } from '../../layout/columns';
 import { ERROR_NAME_BYTES, ZSTD_SLACK_BYTES } from '../../layout/reading';
-import { voteProgram } from '../common/vote';
+import { base58Decode } from '../common/base58-decode';
+import { voteProgram, voteProgramLength } from '../common/vote';
 import { placeZstd, ZSTD_BYTES, zstdDecode } from '../common/zstd';
 
 /** More than the metadata of any real transaction. */
@@ -43,6 +43,8 @@ let unpacked: usize = 0;
 export const errorNames = memory.data(128 * 64, 16);
 export let errorNameCount: u32 = 0;
 const errorText = memory.data(256, 16);
+/** Larger than a key, because `base58Decode` may write beyond it. */
+const voteKey = memory.data(64, 16);
 
 export function setErrorNameCount(count: u32): void {
   errorNameCount = min(count, errorNameCountMax);
@@ -55,6 +57,11 @@ export function placeBinary(base: usize): void {
   unpacked = (meta + BINARY_META_BYTES + 63) & ~63;
   placeZstd(base);
   placeBinaryMeta(meta);
+}
+
+/** Starts a block. */
+export function beginBinary(): void {
+  base58Decode(voteProgram, voteProgramLength, voteKey);
 }
 
 function begin(): void {
@@ -87,7 +94,7 @@ export function readConfirmed(start: usize, length: u32, index: u32, dropsVotes:
   }
   if (transaction == 0 || !readProtobufTransaction(transaction, transactionLength)) return NOT_TAKEN;
   if (dropsVotes && isVote()) return DROPPED_VOTE;
-  return meta != 0 && readMeta(meta, metaLength) && pushRows(index) ? TAKEN : NOT_TAKEN;
+  return meta != 0 && resolveMessage() && readMeta(meta, metaLength) && pushRows(index) ? TAKEN : NOT_TAKEN;
 }
 
 /** Reads a transaction node of an archive, whose data and metadata are single frames. */
@@ -109,7 +116,7 @@ export function readNode(start: usize, length: u32, index: u32, slot: u64, drops
   const metaBytes = zstdDecode(meta, metaLength, unpacked, metaBytesMax);
   // The older form of metadata begins with 0 or 1.
   if (metaBytes < 1 || load<u8>(unpacked) < 2) return NOT_TAKEN;
-  return readMeta(unpacked, <u32>metaBytes) && pushRows(index) ? TAKEN : NOT_TAKEN;
+  return resolveMessage() && readMeta(unpacked, <u32>metaBytes) && pushRows(index) ? TAKEN : NOT_TAKEN;
 }
 
 /** Reads a frame without checksum, index and total, and without frames after it. */
@@ -132,7 +139,7 @@ function isVote(): bool {
   if (topCount != 1) return false;
   const program = topProgram();
   if (program >= messageKeyCount) return false;
-  return memory.compare(addressText(load<u32>(messageKeys + (program << 2))), voteProgram, TEXT_BYTES) == 0;
+  return memory.compare(load<u32>(messageKeys + (program << 2)), voteKey, 32) == 0;
 }
 
 function pushRows(index: u32): bool {
@@ -214,7 +221,7 @@ function pushMessage(index: u32): void {
   push(TX_WRITABLE_COUNT, loadedWritableCount);
   push(TX_READONLY_COUNT, loadedReadonlyCount);
   push(TX_SIGNATURE_COUNT, messageSignatureCount);
-  push(TX_BLOCKHASH, positionOf(<u32>messageBlockhash));
+  push(TX_BLOCKHASH, positionOf(messageBlockhash));
   push(TX_REQUIRED_SIGNATURES, requiredSignatures);
   push(TX_READONLY_SIGNED, readonlySigned);
   push(TX_READONLY_UNSIGNED, readonlyUnsigned);

@@ -64,7 +64,25 @@ export function readPart(): bool {
 
 /** Reads the next field of a protobuf: its number, and its integer or its bytes. Other fixed values are skipped. */
 export function nextField(): i32 {
-  if (at == end) return NO_FIELD;
+  const tag = at;
+  if (tag == end) return NO_FIELD;
+  // Nearly all fields have a tag of one byte and bytes whose length has one or two.
+  const first = <u32>load<u8>(tag);
+  if ((first & 0x87) == WIRE_BYTES && first >= 8) {
+    const low = <u32>load<u8>(tag, 1);
+    const high = <u32>load<u8>(tag, 2);
+    if (low < 0x80 || high < 0x80) {
+      const start = tag + (low < 0x80 ? 2 : 3);
+      const length = low < 0x80 ? low : (low & 0x7f) | (high << 7);
+      if (start > end || <usize>length > end - start) return MALFORMED_FIELD;
+      field = first >> 3;
+      wireType = WIRE_BYTES;
+      partStart = start;
+      partLength = length;
+      at = start + length;
+      return FIELD;
+    }
+  }
   if (!readVarint() || value < 8 || value > 0xffffffff) return MALFORMED_FIELD;
   field = <u32>value >> 3;
   wireType = <u32>value & 7;
