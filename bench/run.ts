@@ -1,6 +1,7 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
 import { arrowBenchmark } from './arrow.ts';
 import { type Benchmark, UsageFailure } from './benchmark.ts';
+import { binaryImportBenchmark } from './binary-import.ts';
 import { clientBenchmark } from './client/client-benchmark.ts';
 import { deflateBenchmark } from './deflate.ts';
 import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
@@ -10,6 +11,7 @@ import { lookupsBenchmark } from './lookup/lookups-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
 import { simulatorBenchmark } from './simulator/simulator-benchmark.ts';
+import { sourcesBenchmark } from './sources-benchmark.ts';
 import { syncBenchmark } from './sync-benchmark.ts';
 
 const benchmarks: readonly Benchmark[] = [
@@ -22,6 +24,8 @@ const benchmarks: readonly Benchmark[] = [
   lookupBenchmark,
   historyBenchmark,
   lookupsBenchmark,
+  binaryImportBenchmark,
+  sourcesBenchmark,
   clientBenchmark,
   syncBenchmark,
 ];

@@ -10,6 +10,7 @@ export const datasetName = 'bench';
 /** Forks are disabled, because they would end responses during the measurement. */
 const forkRate = 0;
 const startSlotDefault = 1_000;
+const slotMsDefault = 400;
 const catchUpMsMax = 60_000;
 const lookEveryMs = 100;
 
@@ -18,6 +19,8 @@ export interface SimulatorOptions {
   readonly profile: 'demo' | '2025' | 'busy';
   /** The head while the node's time is paused; 1000 by default. */
   readonly startSlot?: number;
+  /** The duration of a slot; 400 by default. */
+  readonly slotMs?: number;
 }
 
 export class SimulatorProcess {
@@ -39,14 +42,14 @@ export class SimulatorProcess {
 
   /** Starts the node with its time paused, so that a service can catch up. */
   static async start(options: SimulatorOptions): Promise<SimulatorProcess> {
-    const { seed, profile, startSlot = startSlotDefault } = options;
+    const { seed, profile, startSlot = startSlotDefault, slotMs = slotMsDefault } = options;
     const shape = ['--seed', `${seed}`, '--profile', profile, '--fork-rate', `${forkRate}`];
     const ports = ['--port', '0', '--ws-port', '0', '--control-port', '0', '--grpc-port', '0'];
     const { process: started, found } = await CommandProcess.start(
-      ['simulate', ...shape, ...ports, '--start-slot', `${startSlot}`],
+      ['simulate', ...shape, ...ports, '--start-slot', `${startSlot}`, '--slot-ms', `${slotMs}`],
       /JSON-RPC\s+(\S+)[\s\S]*gRPC\s+(\S+)[\s\S]*control\s+(\S+)/,
     );
-    const chain = new SimulatedChain({ seed, forkRate, startSlot });
+    const chain = new SimulatedChain({ seed, forkRate, startSlot, slotMs });
     const simulator = new SimulatorProcess(started, found, chain);
     await simulator.#setTime({ pause: true });
     return simulator;

@@ -1,15 +1,15 @@
-/** The same ledger, followed over RPC and over gRPC with kills in between, and imported from an archive. */
+/** The same ledger, followed over RPC and over gRPC with kills in between, and imported from an archive by a command that is killed. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@sluice/base/clock';
+import { encodeArchive } from '@sluice/grpc/encode-archive';
 import { parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import type { SimulatedNode } from '@sluice/simulator/start-node';
 import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterEach, expect, test } from 'vitest';
-import { encodeArchive } from '../../packages/server/src/source/testing/encode-archive.ts';
 import { ServiceProcess } from './service-process.ts';
 
 const command = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));
@@ -100,7 +100,7 @@ test('behavior: I-74 F-40 RPC, gRPC with kills, and an archive give byte-identic
   closers.push(() => node.close());
   const by = (name: string, ...sources: string[]) =>
     start(['--data', join(folder, name), '--dataset', 'ledger', '--from', 'genesis', ...sources]);
-  const rpc = await by('rpc', '--rpc', node.rpcUrl);
+  let rpc = await by('rpc', '--rpc', node.rpcUrl);
   const sources = ['--grpc', node.grpcUrl, '--rpc', node.rpcUrl];
   let grpc = await by('grpc', ...sources);
   const secrets: string[] = [];
@@ -111,8 +111,9 @@ test('behavior: I-74 F-40 RPC, gRPC with kills, and an archive give byte-identic
       await systemClock.sleep(20);
     }
     secrets.push(...grpc.log, JSON.stringify(await grpc.getJson('/datasets/ledger/status')));
-    expect(await end(grpc, 'SIGKILL')).toBe('SIGKILL');
+    for (const service of [grpc, rpc]) expect(await end(service, 'SIGKILL')).toBe('SIGKILL');
     grpc = await by('grpc', ...sources);
+    rpc = await by('rpc', '--rpc', node.rpcUrl);
   }
   await untilHead(grpc, node);
   await untilHead(rpc, node);

@@ -21,7 +21,7 @@ import {
 } from '@sluice/grpc/encode-json-block';
 import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { encodeArchive, encodeSlotRanges } from '../../source/testing/encode-archive.ts';
+import { encodeArchive, encodeSlotRanges } from '@sluice/grpc/encode-archive';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 

@@ -4,7 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
+import { storeAsZstd } from '@sluice/grpc/encode-archive';
 import { encodeStatusMeta, parseJsonBlock } from '@sluice/grpc/encode-json-block';
+import { encodeWireTransaction } from '@sluice/grpc/encode-wire-transaction';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
@@ -15,8 +17,6 @@ import { blockReaders, kernelTexts } from '../../source/read-block.ts';
 import type { BlockFormat } from '../../source/source.ts';
 import { archiveBytes } from '../../source/testing/binary-forms.ts';
 import { wholeBlock } from '../../source/testing/damaged-block.ts';
-import { storeAsZstd } from '../../source/testing/encode-archive.ts';
-import { encodeWireTransaction } from '../../source/testing/encode-binary.ts';
 import { toBytes } from '../../source/testing/raw-block.ts';
 import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
 

@@ -4,11 +4,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { encodeArchive, encodeSlotRanges } from '@sluice/grpc/encode-archive';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toSlot } from '../../ledger/primitives.ts';
 import { normalizeBlock } from '../normalize/normalize-block.ts';
 import { type BlockForms, simulatedForms } from '../testing/binary-forms.ts';
-import { encodeArchive, encodeSlotRanges } from '../testing/encode-archive.ts';
 import { ArchiveSource } from './archive-source.ts';
 import { readArchiveBlock } from './read-archive-block.ts';
 

@@ -8,6 +8,7 @@
 
 import { encodeBase58 } from '@sluice/base/base58';
 import { elementAt } from '@sluice/base/element-at';
+import { crc64, fnv64a } from '@sluice/grpc/frame-checksum';
 import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
 import { ZstdDecoder } from '../../kernels/zstd-decoder.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
@@ -37,7 +38,6 @@ import {
   readTransactionNode,
 } from './archive-nodes.ts';
 import { readSection, type Section } from './archive-sections.ts';
-import { crc64, fnv64a } from './frame-checksum.ts';
 import { readBincodeRewards } from './read-bincode-rewards.ts';
 
 /** The length of the hash in front of the sections. */

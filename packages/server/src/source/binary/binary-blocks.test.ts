@@ -1,5 +1,6 @@
 /** Blocks in binary forms give the same records as the `getBlock` results of the same blocks. */
 import { readFileSync } from 'node:fs';
+import { storeAsZstd } from '@sluice/grpc/encode-archive';
 import {
   encodeProtobufBlock,
   encodeTransactionError,
@@ -7,17 +8,16 @@ import {
   type JsonMeta,
 } from '@sluice/grpc/encode-json-block';
 import { instructionErrors, transactionErrors } from '@sluice/grpc/error-variants';
+import { fnv64a } from '@sluice/grpc/frame-checksum';
 import { describe, expect, test } from 'vitest';
 import { toSlot } from '../../ledger/primitives.ts';
 import { kindOf, readBlockNode, readEntryNode } from '../archive/archive-nodes.ts';
-import { fnv64a } from '../archive/frame-checksum.ts';
 import { readArchiveBlock } from '../archive/read-archive-block.ts';
 import { isArchive, readArchiveFile } from '../archive/read-archive-file.ts';
 import { chunkReader } from '../files/byte-window.ts';
 import { normalizeBlock } from '../normalize/normalize-block.ts';
 import { archiveBytes, type BlockForms, simulatedForms } from '../testing/binary-forms.ts';
-import { storeAsZstd } from '../testing/encode-archive.ts';
-import { encodeBincodeMeta } from '../testing/encode-binary.ts';
+import { encodeBincodeMeta } from '../testing/encode-bincode-meta.ts';
 import { address, keys, rawBlock, rawTransaction, toBytes } from '../testing/raw-block.ts';
 import { hasRealData, readRealBlocks, realDataPath } from '../testing/real-data.ts';
 import { ByteCursor } from './byte-cursor.ts';

@@ -1,12 +1,12 @@
 /** Files of archives and protobufs give their blocks, however they are cut into chunks, and damage gives coded errors. */
 import { CodedError } from '@sluice/base/errors';
 import { BinaryWriter } from '@sluice/grpc/binary-writer';
+import { encodeArchive } from '@sluice/grpc/encode-archive';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ArchiveChain, readArchiveFile } from '../archive/read-archive-file.ts';
 import { readProtobufFile } from '../binary/read-protobuf-file.ts';
 import { simulatedForms } from '../testing/binary-forms.ts';
-import { encodeArchive } from '../testing/encode-archive.ts';
 import { chunkReader } from './byte-window.ts';
 import type { BlockLine } from './read-block-lines.ts';
 
@@ -71,7 +71,7 @@ test('property: a damaged file gives blocks or a coded error', async () => {
       if (code !== undefined) refusedCount++;
       expect(found.length).toBeLessThanOrEqual(slots.length + 1);
     }),
-    { numRuns: 400 },
+    { numRuns: Number(process.env['FUZZ_RUNS'] ?? 400) },
   );
   expect(refusedCount).toBeGreaterThan(50);
 });

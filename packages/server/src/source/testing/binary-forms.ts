@@ -2,6 +2,7 @@
 
 import { decodeBase58 } from '@sluice/base/base58';
 import { systemClock } from '@sluice/base/clock';
+import { type ArchiveEncoding, encodeArchive } from '@sluice/grpc/encode-archive';
 import {
   encodeProtobufBlock,
   type JsonBlock,
@@ -11,7 +12,6 @@ import type { ContentInput } from '@sluice/simulator/content/content-options';
 import { createSimulatedLedger } from '@sluice/simulator/start-simulated-node';
 import { type Slot, toSlot } from '../../ledger/primitives.ts';
 import { parentHashBytes } from '../archive/read-archive-block.ts';
-import { type ArchiveEncoding, encodeArchive } from './encode-archive.ts';
 
 export interface BlockForms {
   readonly slot: Slot;

@@ -1,16 +1,16 @@
 /** Encodes blocks in the form of `getBlock` as a CAR file of an archive, with the index of its slots. */
 import { createHash } from 'node:crypto';
 import { decodeBase58 } from '@sluice/base/base58';
-import { BinaryWriter } from '@sluice/grpc/binary-writer';
+import { BinaryWriter } from './binary-writer.ts';
 import {
   encodeReward,
   encodeStatusMeta,
   type JsonBlock,
   type JsonMeta,
   type JsonTransaction,
-} from '@sluice/grpc/encode-json-block';
-import { crc64 } from '../archive/frame-checksum.ts';
-import { encodeWireTransaction } from './encode-binary.ts';
+} from './encode-json-block.ts';
+import { encodeWireTransaction } from './encode-wire-transaction.ts';
+import { crc64 } from './frame-checksum.ts';
 
 export interface ArchiveEncoding {
   /** Compresses data to a Zstandard frame; by default the frame contains it unchanged. */
