@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { systemClock } from '@sluice/base/clock';
+import { encodeArchive, encodeSlotRanges } from '@sluice/grpc/encode-archive';
 import type { JsonBlock } from '@sluice/grpc/encode-json-block';
 import type { SimulatedNode } from '@sluice/simulator/start-node';
 import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { encodeArchive, encodeSlotRanges } from '@sluice/grpc/encode-archive';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 

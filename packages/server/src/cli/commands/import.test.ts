@@ -14,6 +14,7 @@ import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '@sluice/base/clock';
 import { BinaryWriter } from '@sluice/grpc/binary-writer';
+import { encodeArchive, encodeSlotRanges } from '@sluice/grpc/encode-archive';
 import {
   encodeProtobufBlock,
   type JsonBlock,
@@ -21,7 +22,6 @@ import {
 } from '@sluice/grpc/encode-json-block';
 import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { encodeArchive, encodeSlotRanges } from '@sluice/grpc/encode-archive';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 
