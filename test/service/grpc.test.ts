@@ -1,4 +1,4 @@
-/** The same ledger, followed over RPC and over gRPC with kills in between, and imported from an archive by a command that is killed. */
+/** The same ledger, followed over RPC and over gRPC with kills in between, and imported from an archive. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,8 @@ import { ServiceProcess } from './service-process.ts';
 const command = fileURLToPath(new URL('../../packages/server/bin/sluice.js', import.meta.url));
 const golden = fileURLToPath(new URL('../golden/', import.meta.url));
 const slotMs = 400;
+/** The test starts twelve processes; it took 100 s on a machine with many others. */
+const timeout = 600_000;
 
 const closers: (() => unknown)[] = [];
 const running = new Set<ServiceProcess>();
@@ -85,7 +87,9 @@ function importArchive(folder: string, node: SimulatedNode, last: number): void 
   expect([status, stderr]).toEqual([0, expect.any(String)]);
 }
 
-test('behavior: I-74 F-40 RPC, gRPC with kills, and an archive give byte-identical answers', async () => {
+test('behavior: I-74 F-40 RPC, gRPC with kills, and an archive give byte-identical answers', {
+  timeout,
+}, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-grpc-'));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const node = await startSimulatedNode(
