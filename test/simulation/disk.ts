@@ -89,7 +89,7 @@ export class ProcessDisk implements Fs {
   }
 }
 
-function collectWrites<Result>(fill: (write: WriteAt) => Result) {
+export function collectWrites<Result>(fill: (write: WriteAt) => Result) {
   let bytes = new Uint8Array(0);
   const result = fill((position, part) => {
     if (position + part.length > bytes.length) {

@@ -306,6 +306,14 @@ export const plantedBugs = [
     tests: [`${server}/dataset`, `${server}/cluster`],
   },
   {
+    name: 'a mark is saved after a truncation instead of before it',
+    file: `${server}/cli/query/out-file.ts`,
+    find: 'await this.#save();\n    await attempt(this.#path, () => this.#file.truncate(mark.end));',
+    replace:
+      'await attempt(this.#path, () => this.#file.truncate(mark.end));\n    await this.#save();',
+    tests: [`${server}/cli/query/out-file.test.ts`],
+  },
+  {
     name: 'messages of a feed are removed before the manifest that replaces them is saved',
     file: `${server}/cluster/manifest-keeper.ts`,
     find: '    await log.create(content);\n    this.#number = number;\n    this.#written = snapshot;\n    onAdvanced?.();',

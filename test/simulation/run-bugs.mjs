@@ -113,14 +113,24 @@ function simulate(copy) {
   });
 }
 
+/** Runs tests in a process group of their own, which is killed when they hang. Returns the name of the failed one. */
 function runTests(copy, tests) {
-  const { status, stdout, stderr } = spawnSync('npx', ['vitest', 'run', ...tests], {
-    cwd: copy,
-    env: { ...process.env, NO_COLOR: '1' },
-    timeout: 300_000,
-    encoding: 'utf8',
+  const args = ['vitest', 'run', '--bail=1', '--testTimeout=60000', ...tests];
+  const env = { ...process.env, NO_COLOR: '1' };
+  const child = spawn('npx', args, { cwd: copy, env, detached: true });
+  return new Promise((resolve) => {
+    let output = '';
+    const take = (chunk) => {
+      output += chunk;
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), 300_000);
+    child.on('close', (status) => {
+      clearTimeout(timer);
+      resolve(status === 0 ? undefined : (/FAIL\s+(.*)/.exec(output)?.[1] ?? 'it hangs'));
+    });
   });
-  return status === 0 ? undefined : (/FAIL\s+(.*)/.exec(`${stderr}${stdout}`)?.[1] ?? 'no name');
 }
 
 const copy = makeCopy();
@@ -132,7 +142,7 @@ for (const bug of plantedBugs.filter(({ name }) => new RegExp(values.only).test(
   const startMs = Date.now();
   const rule = values.by.includes('simulation') ? await simulate(copy) : undefined;
   const isTested = rule === undefined && values.by.includes('tests') && bug.tests !== undefined;
-  const failed = isTested ? runTests(copy, bug.tests) : rule;
+  const failed = isTested ? await runTests(copy, bug.tests) : rule;
   const how = rule === undefined ? 'a test' : 'the simulation';
   const found = failed === undefined ? 'nothing' : `${how}: ${failed.trim()}`;
   if (failed === undefined) survivorCount++;

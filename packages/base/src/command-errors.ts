@@ -127,4 +127,15 @@ export const COMMAND_ERRORS = {
     status: 400,
     text: 'the IDL does not contain the address of its program; register it with the address',
   },
+  // A repair.
+  'repair-source-missing': {
+    text: 'no source of the repair has this part; give a backup with --from, or a node with --rpc',
+  },
+  'repair-source-differs': {
+    text: 'the source has other blocks at these slots than the dataset; use another source',
+  },
+  'repair-refused': { text: 'a source did not return a block that is needed for the repair' },
+  'repair-incomplete': {
+    text: 'some damage could not be repaired, listed above; try another source, or restore the dataset from a backup',
+  },
 } as const;

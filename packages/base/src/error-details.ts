@@ -270,6 +270,9 @@ export interface ErrorDetails {
   'storage-full': StorageDetail;
   'storage-missing': StorageDetail;
   'verify-damaged': { readonly damages: number };
+  'repair-source-differs': { readonly slot: number };
+  'repair-refused': { readonly slot: number; readonly reason: string };
+  'repair-incomplete': { readonly damages: number };
   'engine-thread-failed': { readonly reason: string };
 
   // Requests.

@@ -238,7 +238,7 @@ export const ERRORS = {
     text: 'nothing was done: this command removes the dataset and all its blocks permanently; confirm with --yes',
   },
   'verify-damaged': {
-    text: 'damage was found, listed above; restore the files from a backup, or correct their permissions',
+    text: 'damage was found, listed above; run sluice repair to replace the damaged parts, or correct the permissions of the files',
   },
   'verify-interrupted': { text: 'interrupted; not everything was checked' },
   'dataset-genesis-differs': {

@@ -22,6 +22,7 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   backup: async () => (await import('./commands/backup.ts')).buildBackupCommand,
   restore: async () => (await import('./commands/backup.ts')).buildRestoreCommand,
   verify: async () => (await import('./commands/verify.ts')).buildVerifyCommand,
+  repair: async () => (await import('./commands/repair.ts')).buildRepairCommand,
   keys: async () => (await import('./commands/keys.ts')).buildKeysCommand,
   simulate: async () => (await import('./commands/simulate.ts')).buildSimulateCommand,
   pack: async () => (await import('./commands/pack.ts')).buildPackCommand,

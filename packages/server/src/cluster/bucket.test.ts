@@ -317,3 +317,22 @@ test('error: store-upload-differs: no manifest refers to a segment whose stored 
   await expect(grow(dataset, 20)).rejects.toMatchObject({ code: 'store-upload-differs' });
   expect(dataset.snapshot().segments).toEqual([]);
 });
+
+test('behavior: a manifest counts as advanced only when the store has it, so that nothing it replaces is removed before', async () => {
+  const { dataset, owned } = await open(new SimFs());
+  await grow(dataset, 20);
+  const stored: boolean[] = [];
+  const keeper = new ManifestKeeper(owned, {
+    dataset,
+    log: bucket.log,
+    clock: systemClock,
+    onAdvanced: () => stored.push(store.objects.has(bucket.log.keyOf(keeper.number))),
+  });
+  store.isDown = true;
+  await expect(keeper.advance()).rejects.toMatchObject({ code: 'store-unreachable' });
+  expect(stored).toEqual([]);
+  store.isDown = false;
+  await keeper.advance();
+  expect(stored).toEqual([true]);
+  await dataset.close();
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
+import type { HotBlock, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
 import { makeRun, sealRun } from '../chain/testing/chain-fixtures.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { BlockReader } from './block-reader.ts';
@@ -19,6 +19,10 @@ function start(limits: Partial<DatasetLimits>, journal: (id: number) => Uint8Arr
     readHeaders: async ({ id }: SealedSegment) => {
       reads.push(id);
       return run.map(({ header }) => header);
+    },
+    readList: async ({ id }: SegmentList) => {
+      reads.push(id);
+      return { kind: 'segments', segments: [] };
     },
   } as unknown as SegmentFiles;
   const readPayload = async (id: number) => {
@@ -102,4 +106,17 @@ test('limit: headers of segments are kept if they fit, and count as 400 bytes ea
     expect(await reader.readHeaders(segment)).toEqual(headers);
     expect(reads).toEqual(expected);
   }
+});
+
+test('limit: the 256 lists that were used last are in memory', async () => {
+  const { reader, reads } = start({}, filled);
+  const list = { ...sealRun(run), depth: 0, segmentCount: 1 };
+  const read = (id: number) => reader.readList({ ...list, id: `${id}` });
+  for (let id = 0; id <= 256; id++) await read(id);
+  reads.length = 0;
+  await read(256);
+  await read(1);
+  expect(reads).toEqual([]);
+  await read(0);
+  expect(reads).toEqual(['0']);
 });

@@ -283,3 +283,13 @@ test('behavior: a full journal file is followed by another one, and files with l
   expect(again.visible.finalized).toEqual(ref('a14'));
   expect(again.visible.hot).toHaveLength(5);
 });
+
+test('behavior: a collection keeps the blocks of a commit that was in progress when it began', async () => {
+  const writer = await open(new SimFs());
+  await writer.commit([create]);
+  const added = writer.commit([extend(0)]);
+  await Promise.all([added, writer.collect()]);
+  const { hot } = writer.visible;
+  const bytes = await Promise.all(hot.map(({ payload }) => writer.readPayload(payload)));
+  expect(bytes.map((one) => one[0])).toEqual([10]);
+});

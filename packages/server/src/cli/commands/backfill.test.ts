@@ -182,3 +182,21 @@ describe('sluice serve --backfill-to', () => {
     }
   });
 });
+
+describe('sluice repair', () => {
+  test('default: a damaged segment is loaded from a node again, and has the same bytes', async () => {
+    const data = await makeDataset('repaired');
+    const segments = join(data, 'mine/segments');
+    const path = join(segments, readdirSync(segments)[0] ?? '');
+    const bytes = readFileSync(path);
+    const damaged = Buffer.from(bytes);
+    damaged.writeUInt8(damaged.readUInt8(300) ^ 1, 300);
+    writeFileSync(path, damaged);
+    const { code, out } = await run('repair', 'mine', '--data', data, '--rpc', node.rpcUrl);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^mine: segments\/\S+: repaired\nmine: no damage is left\n$/),
+    ]);
+    expect(Buffer.compare(readFileSync(path), bytes)).toBe(0);
+  });
+});

@@ -312,3 +312,32 @@ describe('sluice backup and sluice restore', () => {
     expect(existsSync(join(folder, 'outside'))).toBe(false);
   });
 });
+
+describe('sluice repair', () => {
+  test('default: a missing segment is copied from a backup; an intact dataset is not changed', async () => {
+    const backup = join(folder, 'backup');
+    await run('backup', '--data', data, '--to', backup);
+    rmSync(segmentFile());
+    const repair = () => run('repair', 'mine', '--data', data, '--from', backup);
+    expect(await repair()).toMatchObject({ code: 0, out: expect.stringContaining('repaired') });
+    expect(await repair()).toMatchObject({ code: 0, out: 'mine: no damage found\n' });
+    expect((await run('verify', '--data', data)).code).toBe(0);
+  });
+
+  test('error: repair-incomplete: damage that no source can repair is listed', async () => {
+    const backup = join(folder, 'backup');
+    await run('backup', '--data', data, '--to', backup);
+    writeFileSync(join(data, 'mine/manifest.json'), '{}');
+    const { code, out, err } = await run('repair', 'mine', '--data', data, '--from', backup);
+    expect([code, out]).toEqual([1, expect.stringContaining('manifest.json: still damaged')]);
+    expect(err).toContain('[repair-incomplete]');
+  });
+
+  test('error: without a source, an unknown dataset and a folder in use are refused', async () => {
+    expect((await run('repair', 'mine', '--data', data)).code).not.toBe(0);
+    const other = await run('repair', 'nothing', '--data', data, '--from', folder);
+    expect(other.err).toContain('[dataset-missing]');
+    const locked = await whileHeld(() => run('repair', 'mine', '--data', data, '--from', folder));
+    expect(locked.err).toContain('[data-folder-locked]');
+  });
+});

@@ -27,8 +27,8 @@ Examples:
   $ sluice verify
   $ sluice verify --data /var/lib/sluice --dataset mine
 
-Reads the manifest, the journal and every segment, verifies all checksums, and checks that every block is the child of the
-block below it. Changes nothing. Each damage is printed on a separate line, and the exit code is then 1.`;
+Reads the manifest, the journal, every segment, list and index, verifies all checksums, and checks that every block is the child of
+the block below it. Changes nothing. Each damage is printed on a separate line, and the exit code is then 1.`;
 
 async function verify(
   { data, dataset }: VerifyCommandOptions,

@@ -1,4 +1,11 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -55,6 +62,22 @@ test('behavior: a fork truncates the file to the common block and changes nothin
   await file.note(cursor(7), 2, 0);
   await file.close();
   expect(text()).toBe('slot\n1\n2\n7\n');
+});
+
+test('behavior: the file is truncated only after its new length was saved, so that a crash between them loses nothing', async () => {
+  const file = await open();
+  await file.append(rows(1, 2, 3));
+  await file.note(cursor(3), 1, 5_000);
+  // The state cannot be saved while a folder has the name of its temporary file.
+  const obstacle = `${path}.cursor.${process.pid}.tmp`;
+  mkdirSync(obstacle);
+  await expect(file.rollBack(2, cursor(2))).rejects.toMatchObject({ code: 'cli-file-unwritable' });
+  expect(text()).toBe('slot\n1\n2\n3\n');
+  const other = await open();
+  expect(other.cursor).toEqual(cursor(3));
+  rmSync(obstacle, { recursive: true });
+  await other.close();
+  await file.close();
 });
 
 test('behavior: a fork below the first line leaves only the heading', async () => {

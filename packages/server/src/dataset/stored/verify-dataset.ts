@@ -5,16 +5,26 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
+import { unreachable } from '@sluice/base/assert';
 import { CodedError, isCodedError } from '@sluice/base/errors';
-import type { ChainSnapshot, HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
+import type {
+  ChainSnapshot,
+  HotBlock,
+  IndexRun,
+  SealedSegment,
+  SegmentList,
+} from '../../chain/chain-snapshot.ts';
 import { checkLink, type ParentPoint } from '../../chain/link-block.ts';
 import {
   findSegment,
+  indexFile,
+  type ListContent,
+  listFile,
   type ReadList,
   segmentFile,
-  segmentsFrom,
 } from '../../chain/segment-lists.ts';
 import type { BlockHeader } from '../../ledger/block.ts';
+import { verifyIndex } from '../../segment/history/read-index.ts';
 import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
 import { openSegment, verifySegment } from '../../segment/read/open-segment.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
@@ -26,7 +36,16 @@ export interface Damage {
   /** The file, relative to the dataset's folder. */
   readonly file: string;
   readonly error: CodedError;
+  /** Absent if the whole dataset cannot be read. */
+  readonly part?: StoredPart;
 }
+
+/** A part of a dataset that can be replaced without the others. */
+export type StoredPart =
+  | { readonly kind: 'segment'; readonly segment: SealedSegment }
+  | { readonly kind: 'list'; readonly list: SegmentList }
+  | { readonly kind: 'index'; readonly run: IndexRun }
+  | { readonly kind: 'hot'; readonly block: HotBlock };
 
 export interface VerifyOptions {
   readonly folder: string;
@@ -72,31 +91,46 @@ class Verification {
 
   async run(signal: AbortSignal): Promise<Damage[]> {
     const { snapshot } = this.#stored;
-    for await (const segment of segmentsFrom(snapshot, 0, this.#readList)) {
+    for await (const segment of this.#segments()) {
       if (signal.aborted) break;
-      await this.#checkPart(
-        segmentFile(segment),
-        (current) => this.#hasSegment(current, segment),
-        () => this.#checkSegment(segment),
-      );
+      await this.#checkPart({ kind: 'segment', segment }, () => this.#checkSegment(segment));
       this.#parent = { ...segment.last, height: segment.lastHeight };
       this.#options.onPart?.(segment.blockCount, segment.byteLength);
     }
     for (const block of snapshot.hot) {
       if (signal.aborted) break;
-      await this.#checkPart(`journal, slot ${block.header.number}`, hasHotBlock(block), () =>
-        this.#checkHot(block),
-      );
+      await this.#checkPart({ kind: 'hot', block }, () => this.#checkHot(block));
       this.#parent = block.header;
+    }
+    for (const run of snapshot.indexes) {
+      if (signal.aborted) break;
+      await this.#checkPart({ kind: 'index', run }, () => this.#checkIndex(run));
     }
     return this.#damages;
   }
 
-  async #checkPart(
-    file: string,
-    isIn: (snapshot: ChainSnapshot) => boolean | Promise<boolean>,
-    check: () => Promise<CodedError[]>,
-  ): Promise<void> {
+  async *#segments(): AsyncGenerator<SealedSegment> {
+    const { front, lists, segments } = this.#stored.snapshot;
+    yield* front;
+    yield* this.#listed(lists);
+    yield* segments;
+  }
+
+  /** Returns the segments of lists. Those of a damaged list are left out. */
+  async *#listed(lists: readonly SegmentList[]): AsyncGenerator<SealedSegment> {
+    for (const list of lists) {
+      let content: ListContent | undefined;
+      await this.#checkPart({ kind: 'list', list }, async () => {
+        content = await this.#readList(list);
+        return [];
+      });
+      if (content === undefined) this.#parent = { ...list.last, height: list.lastHeight };
+      else if (content.kind === 'lists') yield* this.#listed(content.lists);
+      else yield* content.segments;
+    }
+  }
+
+  async #checkPart(part: StoredPart, check: () => Promise<CodedError[]>): Promise<void> {
     let errors: CodedError[];
     try {
       errors = await check();
@@ -105,9 +139,29 @@ class Verification {
       errors = [error];
     }
     if (errors.length === 0) return;
-    // The part was sealed or removed since the journal was read, so it is no longer needed.
-    if (!(await isIn(await this.#readAgain()))) return;
-    for (const error of errors) this.#damages.push({ file, error });
+    // The part was sealed, merged or removed since the journal was read, so it is no longer needed.
+    if (!(await this.#isIn(await this.#readAgain(), part))) return;
+    const file = fileOf(part);
+    for (const error of errors) this.#damages.push({ file, error, part });
+  }
+
+  #isIn(snapshot: ChainSnapshot, part: StoredPart): boolean | Promise<boolean> {
+    switch (part.kind) {
+      case 'segment':
+        return this.#hasSegment(snapshot, part.segment);
+      case 'hot':
+        return snapshot.hot.some(({ payload }) => payload === part.block.payload);
+      case 'index':
+        return snapshot.indexes.some(({ id }) => id === part.run.id);
+      case 'list':
+        // A list inside of another one stays as long as that one.
+        return snapshot.lists.some(
+          ({ first, last }) =>
+            first.number <= part.list.first.number && last.number >= part.list.last.number,
+        );
+      default:
+        return unreachable(part);
+    }
   }
 
   /** Reads the current state. If the journal has been damaged meanwhile, the earlier findings still count. */
@@ -148,6 +202,17 @@ class Verification {
     return isLocated ? [] : [fileDamage('the journal has another position of its signature index')];
   }
 
+  async #checkIndex(run: IndexRun): Promise<CodedError[]> {
+    const file = await this.#fs.openFile(`${this.#options.folder}/${indexFile(run)}`, 'read');
+    try {
+      await verifyIndex(run, (position, length) => file.read(position, length));
+      const isWhole = (await file.size()) === run.byteLength;
+      return isWhole ? [] : [fileDamage('the file has another length')];
+    } finally {
+      await file.close();
+    }
+  }
+
   async #checkHot(block: HotBlock): Promise<CodedError[]> {
     const bytes = await this.#stored.readHotBlock(block);
     this.#options.onPart?.(1, bytes.byteLength);
@@ -168,8 +233,20 @@ class Verification {
   }
 }
 
-function hasHotBlock({ payload }: HotBlock): (snapshot: ChainSnapshot) => boolean {
-  return ({ hot }) => hot.some((block) => block.payload === payload);
+/** Returns the name of a file, relative to the dataset's folder, and the slot if the part is a block in it. */
+function fileOf(part: StoredPart): string {
+  switch (part.kind) {
+    case 'segment':
+      return segmentFile(part.segment);
+    case 'list':
+      return listFile(part.list);
+    case 'index':
+      return indexFile(part.run);
+    case 'hot':
+      return `journal, slot ${part.block.header.number}`;
+    default:
+      return unreachable(part);
+  }
 }
 
 function fileDamage(reason: string): CodedError {

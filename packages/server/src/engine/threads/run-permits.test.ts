@@ -77,6 +77,22 @@ test('behavior: without a waiting run, no run is cut, even if its reader is inac
   resting.leave();
 });
 
+test('behavior: a cancelled run gives up its place in the queue', async () => {
+  const permits = new RunPermits({ countMax: 1, restMsMax: 60_000 }, clock);
+  const first = await permits.take(cutNobody);
+  const controller = new AbortController();
+  const cancelled = permits.take(cutNobody, controller.signal);
+  let isNextStarted = false;
+  permits.take(cutNobody).then(() => {
+    isNextStarted = true;
+  }, cutNobody);
+  controller.abort();
+  await expect(cancelled).rejects.toSatisfy((error) => isCodedError(error, 'engine-cancelled'));
+  first.leave();
+  await nextTurn();
+  expect(isNextStarted).toBe(true);
+});
+
 test('behavior: leaving a permit twice frees it once', async () => {
   const permits = new RunPermits({ countMax: 1, restMsMax: 60_000 }, clock);
   const first = await permits.take(cutNobody);

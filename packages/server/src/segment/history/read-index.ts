@@ -6,6 +6,7 @@ import {
   EntryReader,
   headerBytes,
   type IndexShape,
+  indexByteLength,
   listsOffset,
   openPage,
   pageBytes,
@@ -50,6 +51,25 @@ export async function readParts(shape: IndexShape, read: ReadAt): Promise<Float6
   const length = shape.partCount * partBytes;
   const bytes = verified(await read(partsOffset(shape), length + 4), 'parts');
   return new Float64Array(new Uint8Array(bytes).buffer);
+}
+
+/** Reads a whole index and verifies all checksums. Throws `segment-damaged`, which names the damaged part. */
+export async function verifyIndex(shape: IndexShape, read: ReadAt): Promise<void> {
+  const header = decodeHeader(await read(0, headerBytes));
+  if (indexByteLength(header) !== indexByteLength(shape))
+    throw damaged('header', 'it is that of another index');
+  for (let number = 0; number < shape.pageCount; number += pagesPerRead) {
+    const count = Math.min(pagesPerRead, shape.pageCount - number);
+    const pages = await read(headerBytes + number * pageBytes, count * pageBytes);
+    for (let i = 0; i < count; i++) {
+      const { moreOffset, moreBytes } = openPage(
+        pages.subarray(i * pageBytes, (i + 1) * pageBytes),
+      );
+      if (moreBytes === 0) continue;
+      verified(await read(listsOffset(shape) + moreOffset, moreBytes + 4), 'lists');
+    }
+  }
+  await readParts(shape, read);
 }
 
 function decodeParts(bytes: Uint8Array): SlotRange[] {

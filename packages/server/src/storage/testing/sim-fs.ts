@@ -153,6 +153,7 @@ export class SimFs implements Fs {
 
   async rename(from: string, to: string): Promise<void> {
     this.#step('rename', from);
+    if (!this.#entries.has(from)) return this.#renameFolder(from, to);
     const inode = this.#inode(from);
     this.#changeFolder((entries) => {
       entries.delete(from);
@@ -182,6 +183,18 @@ export class SimFs implements Fs {
   async space(path: string): Promise<DiskSpace> {
     this.#step('space', path);
     return this.diskSpace;
+  }
+
+  #renameFolder(from: string, to: string): void {
+    const moved = this.paths().filter((path) => path.startsWith(`${from}/`));
+    if (moved.length === 0) throw new CodedError('storage-missing', { path: from });
+    const inodes = moved.map((path) => [path, this.#inode(path)] as const);
+    this.#changeFolder((entries) => {
+      for (const [path, inode] of inodes) {
+        entries.delete(path);
+        entries.set(`${to}${path.slice(from.length)}`, inode);
+      }
+    });
   }
 
   #changeFolder(operation: FolderOperation): void {
