@@ -1,10 +1,11 @@
 /** What a user of `sluice sync` meets: changes of the file, a second process, a full disk, and errors, with real PostgreSQL. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { systemClock } from '@sluice/base/clock';
 import { listeningPort } from '@sluice/base/listening-port';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -339,6 +340,44 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
     const servers = [service, relay(database.url, databasePort)];
     expect(await process.finish(), process.errors).toBe(0);
     for (const server of servers) server.close();
+  });
+
+  test('behavior: Parquet files have the rows of PostgreSQL exactly once, also after a kill', async () => {
+    const out = join(folder, 'files');
+    const files = `'${join(out, 'token_balances', '*.parquet')}'`;
+    const toFiles = (...args: string[]) =>
+      new SyncProcess([
+        ...[world.directUrl, '--to', `parquet:${out}`, '--table', 'token_balances', ...args],
+      ]).start();
+    const following = toFiles();
+    while (!existsSync(join(out, 'token_balances', 'table.json'))) await systemClock.sleep(5);
+    while (!following.errors.includes('follows the ledger')) await systemClock.sleep(5);
+    await following.kill();
+    const rest = toFiles('--to-block', '105');
+    expect(await rest.finish(), rest.errors).toBe(0);
+    expect(await run('--table', 'token_balances', '--to-block', '105', '--rebuild')).toMatch(/^0 /);
+    const columns = [
+      ...['slot', 'transaction_index', 'account', 'extract(epoch from block_time)::bigint'],
+      ...['pre_mint', 'post_decimals', 'post_owner', 'pre_amount', 'post_amount'],
+    ];
+    const row = columns.map((column) => `coalesce((${column})::varchar, '-')`).join(` || ' ' || `);
+    const instance = await DuckDBInstance.create(':memory:');
+    const reader = await instance.connect();
+    const found = await reader.runAndReadAll(`select ${row} from ${files} where slot <= 105`);
+    const stored = await database.query(
+      `select ${row} as row from token_balances where slot <= 105`,
+    );
+    expect(stored.length).toBeGreaterThan(100);
+    expect(found.getRows().map(String).sort()).toEqual(stored.map(({ row }) => String(row)).sort());
+    reader.closeSync();
+    const other = toFiles('--from-block', '70', '--to-block', '105');
+    expect(await other.finish()).toBe(1);
+    expect(other.errors).toContain('[sync-table-changed]');
+    const status = new SyncProcess(['status', '--to', `parquet:${out}`]).start();
+    expect(await status.finish(), status.errors).toBe(0);
+    expect(JSON.parse(status.output)).toMatchObject([
+      { table: 'token_balances', phase: 'follow', forkCount: 0 },
+    ]);
   });
 
   test('behavior: a dry run prints statements and rows, and writes nothing', async () => {

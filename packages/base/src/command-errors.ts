@@ -87,7 +87,7 @@ export const COMMAND_ERRORS = {
     text: 'no IDL of the program describes this name; use one of the known names, or register a newer IDL with the service',
   },
   'sync-target-unknown': {
-    text: 'the address of the target is not supported; use postgres://USER:PASSWORD@HOST:PORT/DATABASE',
+    text: 'the address of the target is not supported; use postgres://USER:PASSWORD@HOST:PORT/DATABASE or parquet:FOLDER',
   },
   'sync-target-unreachable': {
     text: 'no database responds at this address; check the host, the port and that the database runs',

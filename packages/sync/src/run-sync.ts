@@ -2,6 +2,7 @@
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import type { Client, Query } from '@sluice/client';
+import { ParquetTarget } from './parquet/parquet-target.ts';
 import { PostgresTarget } from './postgres/postgres-target.ts';
 import { plainBlocks, type Row } from './row-builder.ts';
 import type { OnSyncEvent } from './sync-events.ts';
@@ -13,6 +14,8 @@ import type { SyncTarget } from './target.ts';
 /** Opens the target of an address. Throws `sync-target-unknown`. */
 export function openSyncTarget(url: string, { clock }: { readonly clock: Clock }): SyncTarget {
   if (/^postgres(ql)?:\/\//.test(url)) return new PostgresTarget(url, { clock });
+  const [, folder] = /^parquet:(.+)$/.exec(url) ?? [];
+  if (folder !== undefined) return new ParquetTarget(folder, { clock });
   throw new CodedError('sync-target-unknown', { found: url.replace(/\/\/[^@]*@/, '//') });
 }
 
@@ -90,11 +93,16 @@ export async function runSync(options: SyncOptions, dependencies: SyncDependenci
   } catch (error) {
     throw target.explain(error);
   }
+  const orders = target.isSequential ? { workerCount: 1 } : {};
+  const finality = target.isFinalizedOnly ? { isFinalized: true } : {};
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, dependencies.signal]);
   const run = async (plan: TablePlan) => {
     try {
-      await new TableSync({ ...rest, plan, target }, { ...dependencies, signal }).run();
+      await new TableSync(
+        { ...rest, ...orders, ...finality, plan, target },
+        { ...dependencies, signal },
+      ).run();
     } catch (error) {
       stop.abort(error);
       throw error;

@@ -133,7 +133,8 @@ export class TableSync {
     let { spans } = store.state;
     if (spans.length === 0) {
       const { first, last } = await this.#historyRange(signal);
-      spans = splitRange(first, last, workerCount * spansPerWorker);
+      const countMax = this.#options.target.isSequential ? 1 : workerCount * spansPerWorker;
+      spans = splitRange(first, last, countMax);
       if (spans.length === 0) {
         await store.finishLoad(null, first);
         return { cursor: null, nextBlock: first };

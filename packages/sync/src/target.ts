@@ -105,6 +105,10 @@ export interface OpenOptions {
 }
 
 export interface SyncTarget {
+  /** Whether blocks are stored in their order only, so that the history is not divided into spans. */
+  readonly isSequential: boolean;
+  /** Whether stored rows cannot be removed, so that only finalized blocks are stored. */
+  readonly isFinalizedOnly: boolean;
   /** The address without a password. */
   readonly name: string;
   /** Fails with a coded error if the target cannot be used. */

@@ -1,6 +1,7 @@
 /** Tables in PostgreSQL. */
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
+import { addedColumns } from '../compare-definitions.ts';
 import type { Row } from '../row-builder.ts';
 import type { TableDefinition, TablePlan } from '../table-plan.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
   TableStatus,
   TableStore,
 } from '../target.ts';
-import { addedColumns } from './compare-definitions.ts';
 import { explain, isTransient } from './postgres-errors.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { Session } from './session.ts';
@@ -52,6 +52,8 @@ interface SpanRow {
 
 export class PostgresTarget implements SyncTarget {
   readonly name: string;
+  readonly isSequential = false;
+  readonly isFinalizedOnly = false;
   readonly #url: string;
   readonly #clock: Clock;
 

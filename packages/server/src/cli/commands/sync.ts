@@ -50,9 +50,10 @@ export function buildSyncCommand(context: CommandContext): Command {
   );
   return addTarget(command)
     .addOption(
-      new Option('--to <address>', 'the database: postgres://USER:PASSWORD@HOST:PORT/DATABASE').env(
-        'SLUICE_SYNC_TO',
-      ),
+      new Option(
+        '--to <address>',
+        'postgres://USER:PASSWORD@HOST:PORT/DATABASE, or parquet:FOLDER',
+      ).env('SLUICE_SYNC_TO'),
     )
     .option('--tables <file>', 'the tables, in YAML (docs/sync.md)')
     .option('--table <name>', 'one table, of --program, or of all records of a kind: transactions…')
@@ -140,7 +141,8 @@ function waitReporter({ wait }: SyncOptions, { err }: CommandContext): (error: u
 
 function requireAddress({ to }: Pick<SyncOptions, 'to'>): string {
   if (to !== undefined) return to;
-  const allowed = 'postgres://USER:PASSWORD@HOST:PORT/DATABASE, here or in SLUICE_SYNC_TO';
+  const allowed =
+    'postgres://USER:PASSWORD@HOST:PORT/DATABASE or parquet:FOLDER, here or in SLUICE_SYNC_TO';
   throw new CodedError('cli-usage', { option: '--to', fault: 'is missing', allowed });
 }
 

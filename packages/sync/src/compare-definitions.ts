@@ -1,6 +1,6 @@
 import { CodedError } from '@sluice/base/errors';
 import { hasMembers } from '@sluice/protocol/unknown-value';
-import type { TableDefinition } from '../table-plan.ts';
+import type { TableDefinition } from './table-plan.ts';
 
 interface Definitions {
   readonly stored: TableDefinition;
