@@ -128,35 +128,50 @@ async function measureHeads(
   }
 }
 
-/** Reads the lines of a stream and records when each arrived. */
+interface Following {
+  readonly first: number;
+  readonly clock: LedgerClock;
+  /** Blocks that were confirmed in this time count. */
+  readonly range: { fromMs: number; toMs: number };
+}
+
+/** Follows the head and records when each line arrived. A response without a block ends after a while and is requested again. */
 async function follow(
   { service, latencyMs, lines }: Head,
-  {
-    first,
-    clock,
-    range,
-  }: { first: number; clock: LedgerClock; range: { fromMs: number; toMs: number } },
+  { first, clock, range }: Following,
   signal: AbortSignal,
 ): Promise<void> {
-  const response = await askStream(service.port, { fromBlock: first, includeAllBlocks: true });
-  let rest = '';
-  const decoder = new TextDecoder();
+  for (let next = first; !signal.aborted; ) {
+    await readLines(service.port, next, signal, (line, nowMs) => {
+      const slot = Number(/"number":(\d+)/.exec(line)?.[1]);
+      next = slot + 1;
+      const confirmedMs = clock.confirmedMs(slot);
+      if (confirmedMs < range.fromMs || confirmedMs >= range.toMs) return;
+      lines.set(slot, line);
+      latencyMs.add(nowMs - confirmedMs);
+    });
+  }
+}
+
+async function readLines(
+  port: number,
+  fromBlock: number,
+  signal: AbortSignal,
+  onLine: (line: string, nowMs: number) => void,
+): Promise<void> {
+  const response = await askStream(port, { fromBlock, includeAllBlocks: true });
   const reader = response.body?.getReader();
-  signal.addEventListener('abort', () => void reader?.cancel());
-  for (;;) {
-    const part = await reader?.read();
-    if (part === undefined || part.done) return;
+  const decoder = new TextDecoder();
+  const cancel = () => void reader?.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  let rest = '';
+  for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
     const nowMs = performance.now();
     const parts = (rest + decoder.decode(part.value, { stream: true })).split('\n');
     rest = parts.pop() ?? '';
-    for (const line of parts) {
-      const slot = Number(/"number":(\d+)/.exec(line)?.[1]);
-      const confirmedMs = clock.confirmedMs(slot);
-      if (confirmedMs < range.fromMs || confirmedMs >= range.toMs) continue;
-      lines.set(slot, line);
-      latencyMs.add(nowMs - confirmedMs);
-    }
+    for (const line of parts) onLine(line, nowMs);
   }
+  signal.removeEventListener('abort', cancel);
 }
 
 interface Cost {
