@@ -8,6 +8,7 @@ export const slowFiles = [
   'packages/server/src/ingest/prepare/prepared-block.test.ts',
   'packages/server/src/stream/skipping-evaluator.test.ts',
   'packages/simulator/src/content/recipe.test.ts',
+  'test/fuzz/fuzz.test.ts',
   'test/simulation/damage.test.ts',
   'test/simulation/kill-matrix.test.ts',
 ];

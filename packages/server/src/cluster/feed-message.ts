@@ -122,8 +122,16 @@ export async function decodeMessage(
     payloads.push(payload);
     at += length;
   }
+  try {
+    return placePayloads(head.commits, payloads);
+  } catch (cause) {
+    throw damagedMessage(cause);
+  }
+}
+
+function placePayloads(body: unknown, payloads: readonly Uint8Array[]): IncomingMessage {
   const blocks: NewBlock[] = [];
-  const commits = decodeCommits(head.commits).map((commit) =>
+  const commits = decodeCommits(body).map((commit) =>
     commit.map((change): NewChange => {
       if (!('blocks' in change)) return change;
       const changeBlocks = change.blocks.map(({ header, payload }) => {
@@ -147,7 +155,10 @@ function decodeHead(bytes: Uint8Array): { head: MessageHead; headEnd: number } {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const headEnd = 4 + view.getUint32(0, true);
     const text = new TextDecoder().decode(bytes.subarray(4, headEnd));
-    return { head: JSON.parse(text) as MessageHead, headEnd };
+    const head = JSON.parse(text) as MessageHead;
+    const isEntry = (entry: unknown) => typeof entry === 'string' || Array.isArray(entry);
+    if (!head.payloads.every(isEntry)) throw new CodedError('feed-message-damaged');
+    return { head, headEnd };
   } catch (cause) {
     throw damagedMessage(cause);
   }

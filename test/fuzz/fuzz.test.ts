@@ -1,0 +1,166 @@
+/**
+ * Changes valid inputs at random and gives them to the code that reads them. It must accept them or throw a coded error: any other exception
+ * is a bug. An input that fails is stored in `corpus`, whose files are tried first in every later run.
+ *
+ *   npm run fuzz -- --minutes 10
+ *   FUZZ_SEED=7 npm run fuzz -- --seconds 20
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { elementAt } from '@sluice/base/element-at';
+import { isCodedError } from '@sluice/base/errors';
+import { Random } from '@sluice/base/random';
+import { DIALECTS } from '@sluice/protocol/dialect';
+import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { expect, test } from 'vitest';
+import { decodeMessage, encodeMessage } from '../../packages/server/src/cluster/feed-message.ts';
+import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
+import { verifyIndex } from '../../packages/server/src/segment/history/read-index.ts';
+import { decodeBlocks } from '../../packages/server/src/segment/read/decode-blocks.ts';
+import { openSegment, verifySegment } from '../../packages/server/src/segment/read/open-segment.ts';
+import { normalizeBlock } from '../../packages/server/src/source/normalize/normalize-block.ts';
+import { wholeBlock } from '../../packages/server/src/source/testing/damaged-block.ts';
+import { slot, toBytes } from '../../packages/server/src/source/testing/raw-block.ts';
+import { scanJournal } from '../../packages/server/src/storage/scan-journal.ts';
+import { makePlan, newMachine, ScriptRun } from '../simulation/kill-matrix.ts';
+import { startProcess } from '../simulation/mortal-process.ts';
+
+const { FUZZ_SECONDS: secondsText = '20', FUZZ_SEED: seedText } = process.env;
+const seed = Number(seedText ?? process.hrtime.bigint() % 1_000_000_007n);
+const corpus = join(import.meta.dirname, 'corpus');
+
+interface Target {
+  readonly name: string;
+  readonly inputs: readonly Uint8Array[];
+  readonly read: (bytes: Uint8Array) => unknown;
+}
+
+/** Returns the readers, with inputs from a dataset that a script has written. */
+async function makeTargets(): Promise<Target[]> {
+  const machine = newMachine();
+  const run = new ScriptRun(makePlan(), startProcess(machine, Number.POSITIVE_INFINITY));
+  await run.run();
+  const { indexes } = run.open.snapshot();
+  await run.open.close();
+  const { disk } = machine;
+  const filesOf = (part: string) =>
+    disk.paths().filter((path) => path.startsWith(`data/ledger/${part}`));
+  const [journal = ''] = filesOf('journal/').slice(-1);
+  const journalNumber = Number(/(\d+)\.journal$/.exec(journal)?.[1]);
+  const index = elementAt(indexes, 0);
+  const query = {
+    type: 'ledger',
+    fromBlock: 5,
+    toBlock: 900,
+    fields: { block: { number: true, hash: true }, instruction: { data: true } },
+    instructions: [{ programId: ['So11111111111111111111111111111111111111112'], d8: ['0x09'] }],
+    logs: [{ kind: ['log'] }],
+  };
+  const blocks = run.plan.chain.slice(20, 22);
+  const message = await encodeMessage(
+    [[{ kind: 'extend', blocks: blocks.map(({ header }, payload) => ({ header, payload })) }]],
+    blocks.map((block, id) => ({ id, bytes: block.segmentBytes() })),
+    { bytesMax: 1 << 20, store: async () => 'unused' },
+  );
+  return [
+    {
+      name: 'query',
+      inputs: [Buffer.from(JSON.stringify(query))],
+      read: (bytes) => parseQueryBody(bytes, { limits: QUERY_LIMITS, dialects: DIALECTS }),
+    },
+    {
+      name: 'block',
+      inputs: [toBytes(wholeBlock())],
+      read: (bytes) => normalizeBlock(slot, bytes, {}),
+    },
+    {
+      name: 'segment',
+      inputs: filesOf('segments/').map((path) => disk.readRaw(path)),
+      read: (bytes) => {
+        const segment = openSegment(bytes);
+        if (verifySegment(segment).length === 0) decodeBlocks(segment);
+      },
+    },
+    {
+      name: 'journal',
+      inputs: [disk.readRaw(journal)],
+      read: (bytes) => scanJournal(bytes, journalNumber),
+    },
+    {
+      name: 'index',
+      inputs: [disk.readRaw(`data/ledger/indexes/${index.id}`)],
+      read: (bytes) => verifyIndex(index, async (at, length) => bytes.subarray(at, at + length)),
+    },
+    {
+      name: 'feed',
+      inputs: [message.bytes],
+      read: (bytes) => decodeMessage(bytes, async () => new Uint8Array(0)),
+    },
+  ];
+}
+
+/** Returns a copy with some bits flipped, bytes replaced, a part removed, repeated or copied elsewhere. */
+function mutate(bytes: Uint8Array, random: Random): Uint8Array {
+  let changed = Buffer.from(bytes);
+  for (let edits = 1 + random.below(4); edits > 0 && changed.length > 1; edits--) {
+    const at = random.below(changed.length);
+    const part = changed.subarray(at, at + 1 + random.below(16));
+    switch (random.below(6)) {
+      case 0:
+        changed.writeUInt8(changed.readUInt8(at) ^ (1 << random.below(8)), at);
+        break;
+      case 1:
+        changed.writeUInt8(random.pick([0, 1, 0x22, 0x2c, 0x30, 0x5b, 0x7d, 0x7f, 0x80, 0xff]), at);
+        break;
+      case 2:
+        changed = changed.subarray(0, at);
+        break;
+      case 3:
+        changed = Buffer.concat([changed.subarray(0, at), changed.subarray(at + part.length)]);
+        break;
+      case 4:
+        changed = Buffer.concat([changed.subarray(0, at), part, changed.subarray(at)]);
+        break;
+      default:
+        part.copy(changed, random.below(changed.length));
+    }
+  }
+  return new Uint8Array(changed);
+}
+
+/** Throws what is not a coded error, after storing the input. */
+async function tryInput({ name, read }: Target, bytes: Uint8Array): Promise<void> {
+  try {
+    await read(bytes.slice());
+  } catch (error) {
+    if (isCodedError(error)) return;
+    mkdirSync(corpus, { recursive: true });
+    const file = join(corpus, `${name}-${crc32(bytes).toString(16).padStart(8, '0')}`);
+    writeFileSync(file, bytes);
+    throw new Error(`${file} fails`, { cause: error });
+  }
+}
+
+test('behavior: I-90 no change of a query, block, segment, journal, index or feed message leads to an exception that is not a coded error', {
+  timeout: 7_200_000,
+}, async () => {
+  const targets = await makeTargets();
+  for (const file of existsSync(corpus) ? readdirSync(corpus) : []) {
+    const target = targets.find(({ name }) => file.startsWith(`${name}-`));
+    if (target !== undefined) await tryInput(target, readFileSync(join(corpus, file)));
+  }
+  const random = Random.fromSeed(seed);
+  const counts = new Map<string, number>();
+  const endMs = performance.now() + Number(secondsText) * 1000;
+  process.stderr.write(`fuzz: FUZZ_SEED=${seed} FUZZ_SECONDS=${secondsText}\n`);
+  while (performance.now() < endMs) {
+    for (const target of targets) {
+      await tryInput(target, mutate(random.pick(target.inputs), random));
+      counts.set(target.name, (counts.get(target.name) ?? 0) + 1);
+    }
+  }
+  const told = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
+  process.stderr.write(`fuzz: ${told}\n`);
+  expect(counts.size).toBe(6);
+});

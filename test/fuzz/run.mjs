@@ -1,0 +1,11 @@
+/** Runs the fuzz test for a time: `npm run fuzz -- --minutes 10`. */
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string' }, seconds: { type: 'string' } },
+});
+const seconds = values.seconds ?? String(Number(values.minutes ?? 10) * 60);
+const args = ['vitest', 'run', '--config', 'test/slow/vitest.config.ts', 'test/fuzz/fuzz.test.ts'];
+const env = { ...process.env, FUZZ_SECONDS: seconds };
+process.exitCode = spawnSync('npx', args, { stdio: 'inherit', env }).status ?? 1;
