@@ -4,7 +4,7 @@ import type { Selection } from '../query/query.ts';
 import { SegmentIndex } from '../segment/indexes/segment-index.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
-import { buildHeaderTexts, type HeaderTexts } from './header-texts.ts';
+import { HeaderTexts } from './header-texts.ts';
 import { PlainReader } from './plain-reader.ts';
 
 /** The number of keys in a block. A block is read as a whole if several of its keys are needed. */
@@ -13,14 +13,6 @@ export const blockKeys = 1 << BLOCK_KEYS_SHIFT;
 const headerListsMax = 4;
 /** An upper estimate of the memory for the header of a block and its text. */
 const blockBytes = 1_400;
-
-/** The header texts of one list of fields, including their copy in the kernel's memory. */
-export interface LoadedHeaders extends HeaderTexts {
-  readonly textsAt: number;
-  readonly startsAt: number;
-  /** How many runs read them. */
-  users: number;
-}
 
 /** The dictionary of a section, followed by space for a decoded page. */
 interface SectionWindow {
@@ -36,7 +28,7 @@ export class EngineSegment {
   readonly index: SegmentIndex;
   readonly reader: PlainReader;
   readonly #kernel: EngineKernel;
-  readonly #headers = new Map<string, LoadedHeaders>();
+  readonly #headers = new Map<string, HeaderTexts>();
   readonly #windows = new Map<number, SectionWindow>();
   #keyTable = 0;
   readonly #keyTexts: number[] = [];
@@ -153,11 +145,11 @@ export class EngineSegment {
   }
 
   /** Returns the header texts for a list of fields. The caller decrements `users` when it no longer needs them. */
-  useHeaders(fields: Selection['fields']['block']): LoadedHeaders {
+  useHeaders(fields: Selection['fields']['block']): HeaderTexts {
     const key = fields.join();
     let headers = this.#headers.get(key);
     if (headers === undefined) {
-      headers = this.#loadHeaders(fields);
+      headers = new HeaderTexts(this.segment, fields, this.#kernel);
       this.#makeRoomForHeaders();
       this.#headers.set(key, headers);
     }
@@ -170,26 +162,17 @@ export class EngineSegment {
       if (this.#headers.size < headerListsMax) return;
       if (headers.users > 0) continue;
       this.#headers.delete(key);
-      this.#kernel.release(headers.startsAt);
+      headers.release();
     }
-  }
-
-  #loadHeaders(fields: Selection['fields']['block']): LoadedHeaders {
-    const texts = buildHeaderTexts(this.segment, fields);
-    const startsAt = this.#kernel.allocate(texts.starts.byteLength + texts.bytes.length);
-    const textsAt = startsAt + texts.starts.byteLength;
-    this.#kernel.ints.set(texts.starts, startsAt / 4);
-    this.#kernel.bytes.set(texts.bytes, textsAt);
-    return { ...texts, textsAt, startsAt, users: 0 };
   }
 
   /** Releases all memory. */
   release(): void {
     this.index.release();
     this.reader.release();
-    const headers = [...this.#headers.values()].map(({ startsAt }) => startsAt);
+    for (const headers of this.#headers.values()) headers.release();
     const windows = [...this.#windows.values()].map(({ window }) => window);
-    for (const at of [...headers, ...windows, ...this.#keyTexts]) this.#kernel.release(at);
+    for (const at of [...windows, ...this.#keyTexts]) this.#kernel.release(at);
     if (this.#keyTable !== 0) this.#kernel.release(this.#keyTable);
   }
 }

@@ -1,39 +1,82 @@
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
+import { HEADER_ENTRY_BYTES, HEADER_LENGTH } from '../kernels/layout/writing.ts';
 import type { BlockHeader } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
+import type { EngineKernel } from './engine-kernel.ts';
 
-/** The JSON headers of a segment's blocks as one text, and the position where each starts. */
-export interface HeaderTexts {
-  readonly bytes: Uint8Array;
-  /** One entry per block, and one for the end. */
-  readonly starts: Uint32Array;
-}
-
-type HeaderField = Selection['fields']['block'][number];
+type HeaderFields = Selection['fields']['block'];
+type HeaderField = HeaderFields[number];
 
 const encoder = new TextEncoder();
 
-/** Headers are few and small, so they are written in JavaScript, once per segment and list of fields. */
-export function buildHeaderTexts(
-  segment: Segment,
-  fields: Selection['fields']['block'],
-): HeaderTexts {
-  const starts = new Uint32Array(segment.blockCount + 1);
-  let text = '';
-  for (let block = 0; block < segment.blockCount; block++) {
-    // All of it is ASCII, so characters are bytes.
-    starts[block] = text.length;
-    text += '{';
+/**
+ * The JSON headers of a segment's blocks in the kernel's memory, for one list of fields. Headers are few and small, so they are written in
+ * JavaScript, when a line needs them: a sparse query writes few lines of a segment.
+ */
+export class HeaderTexts {
+  /** How many runs read them. */
+  users = 0;
+  /** The address of the kernel's table of headers. */
+  readonly tableAt: number;
+  readonly #segment: Segment;
+  readonly #fields: HeaderFields;
+  readonly #kernel: EngineKernel;
+  readonly #texts: number[] = [];
+
+  constructor(segment: Segment, fields: HeaderFields, kernel: EngineKernel) {
+    this.#segment = segment;
+    this.#fields = fields;
+    this.#kernel = kernel;
+    const byteCount = Math.max(segment.blockCount, 1) * HEADER_ENTRY_BYTES;
+    this.tableAt = kernel.allocate(byteCount);
+    kernel.bytes.fill(0, this.tableAt, this.tableAt + byteCount);
+  }
+
+  /** Loads the texts of some blocks, by their numbers in the segment, up to the first that is in memory. */
+  load(from: number, to: number): void {
+    const kernel = this.#kernel;
+    const lengths: number[] = [];
+    let text = '';
+    for (let block = from; block < to && kernel.ints[this.#entryOf(block)] === 0; block++) {
+      const header = this.#write(block);
+      // All of it is ASCII, so characters are bytes.
+      lengths.push(header.length);
+      text += header;
+    }
+    let at = kernel.allocate(text.length);
+    this.#texts.push(at);
+    encoder.encodeInto(text, kernel.bytes.subarray(at, at + text.length));
+    lengths.forEach((length, i) => {
+      const entry = this.#entryOf(from + i);
+      kernel.ints[entry] = at;
+      kernel.ints[entry + HEADER_LENGTH / 4] = length;
+      at += length;
+    });
+  }
+
+  bytesOf(block: number): Uint8Array {
+    return encoder.encode(this.#write(block));
+  }
+
+  release(): void {
+    for (const at of [this.tableAt, ...this.#texts]) this.#kernel.release(at);
+  }
+
+  /** The index of a block's entry among the kernel's integers. */
+  #entryOf(block: number): number {
+    return (this.tableAt + block * HEADER_ENTRY_BYTES) / 4;
+  }
+
+  #write(block: number): string {
+    let text = '{';
     let comma = '';
-    for (const name of fields) {
-      text += `${comma}"${name}":${headerValue(segment, block, name)}`;
+    for (const name of this.#fields) {
+      text += `${comma}"${name}":${headerValue(this.#segment, block, name)}`;
       comma = ',';
     }
-    text += '}';
+    return `${text}}`;
   }
-  starts[segment.blockCount] = text.length;
-  return { bytes: encoder.encode(text), starts };
 }
 
 function jsonText(text: string | null): string {

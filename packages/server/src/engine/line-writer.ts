@@ -12,8 +12,9 @@ import {
   type SelectedBatch,
 } from './batch-writer.ts';
 import type { EngineKernel } from './engine-kernel.ts';
-import type { EngineSegment, LoadedHeaders } from './engine-segment.ts';
+import type { EngineSegment } from './engine-segment.ts';
 import { rowsOfBlocks } from './group-columns.ts';
+import type { HeaderTexts } from './header-texts.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
 import { RecordPrograms } from './record-programs.ts';
 
@@ -23,6 +24,8 @@ interface LineWriterOptions {
   /** The block that always gets a line, by its number in the segment; -1 if none does. */
   readonly alwaysLast: number;
 }
+
+const headerCountMax = 512;
 
 /**
  * A piece of text is returned when it reaches the goal. A line that exceeds the buffer is returned in several pieces, and the last of them
@@ -36,7 +39,9 @@ export class LineWriter implements BatchWriter {
   readonly #kernel: EngineKernel;
   readonly #isAllWanted: boolean;
   readonly #alwaysLast: number;
-  readonly #headers: LoadedHeaders;
+  readonly #headers: HeaderTexts;
+  /** How many headers are loaded at once: one for the first line, and more for each further line without a header. */
+  #headerCount = 1;
   readonly #programs: RecordPrograms;
   /** The addresses of the kernel's tables: what the lines consist of, and how far they are written. */
   readonly #lines: number;
@@ -71,9 +76,7 @@ export class LineWriter implements BatchWriter {
   }
 
   headerLine(block: number): Uint8Array {
-    const { starts, bytes } = this.#headers;
-    const header = bytes.subarray(elementAt(starts, block), starts[block + 1]);
-    return Buffer.concat([lineStart, header, lineEnd]);
+    return Buffer.concat([lineStart, this.#headers.bytesOf(block), lineEnd]);
   }
 
   /** If no rows were found, lines are written only if the query includes all blocks, or for the last block. */
@@ -97,7 +100,13 @@ export class LineWriter implements BatchWriter {
         isContinued ? before + 1 : this.#out + pieceBytesGoal,
         this.#out + this.#outBytes,
       );
-      if (this.#readState() >= to) break;
+      const next = this.#readState();
+      if (next >= to) break;
+      if (kernel.exports.takeHeaderMissing() !== 0) {
+        this.#headers.load(next, Math.min(next + this.#headerCount, to));
+        this.#headerCount = Math.min(this.#headerCount * 2, headerCountMax);
+        continue;
+      }
       if (kernel.exports.takeKeyMissing() !== 0 && found !== undefined) {
         loadKeyTexts(this.#open, found.columns, found.selected);
         continue;
@@ -121,14 +130,12 @@ export class LineWriter implements BatchWriter {
     found: FoundRows | undefined,
   ): [starts: number, keys: number, table: number] {
     const blocks = found === undefined ? 0 : this.#blockTable(firstBlock, to, found);
-    const { textsAt, startsAt } = this.#headers;
     const { ints } = this.#kernel;
     const lines = this.#lines;
     ints[(lines + layout.LINES_MARKS) / 4] = found?.selected.marks ?? 0;
     ints[(lines + layout.LINES_BLOCKS) / 4] = blocks;
     ints[(lines + layout.LINES_FIRST_BLOCK) / 4] = firstBlock;
-    ints[(lines + layout.LINES_HEADERS) / 4] = textsAt;
-    ints[(lines + layout.LINES_HEADER_STARTS) / 4] = startsAt;
+    ints[(lines + layout.LINES_HEADERS) / 4] = this.#headers.tableAt;
     ints[(lines + layout.LINES_IS_ALL) / 4] = this.#isAllWanted ? 1 : 0;
     ints[(lines + layout.LINES_ALWAYS) / 4] = this.#alwaysLast;
     ints[(this.#state + layout.STATE_BLOCK) / 4] = from;

@@ -103,6 +103,7 @@ export interface EngineExports extends PageDecoder {
   ): void;
   cancelRequests(keyTable: number, count: number): void;
   setKeys(starts: number, ids: number, keyTable: number): void;
+  takeHeaderMissing(): number;
   takeKeyMissing(): number;
   writeLines(
     state: number,

@@ -10,7 +10,7 @@ export { cancelRequests, countByBlock, copyKeysFromBlocks, copyListedKeys, reque
 export { writeUlong } from '../../../../base/src/assembly/integers';
 export { setKeys } from './engine/write-context';
 export { takeKeyMissing } from './engine/write-values';
-export { writeLines } from './engine/write-lines';
+export { takeHeaderMissing, writeLines } from './engine/write-lines';
 export {
   beginKeys, collectBlockRows, collectRows, copyKeyTexts, endKeys, gatherCoded, gatherEscaped, gatherFirstSignatures, gatherFlags, gatherHex, gatherInts,
   gatherIntsOrNull, gatherKeyIds, gatherKeyLists, gatherKeyRanges, gatherKeys, gatherKeysOrNull, gatherLongs, gatherNullTexts, gatherNulls,

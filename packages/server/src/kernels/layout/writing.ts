@@ -61,12 +61,12 @@ export const LINES_MARKS = 0;
 export const LINES_BLOCKS = 4;
 /** The index in the segment of the first of these blocks. */
 export const LINES_FIRST_BLOCK = 8;
+/** For each block of the segment 8 bytes: the address of its header's text, or 0 if the text is not in memory, and its length. */
 export const LINES_HEADERS = 12;
-export const LINES_HEADER_STARTS = 16;
 /** Whether blocks without records get a line. */
-export const LINES_IS_ALL = 20;
+export const LINES_IS_ALL = 16;
 /** A block that always gets a line. */
-export const LINES_ALWAYS = 24;
+export const LINES_ALWAYS = 20;
 export const LINES_BYTES = 32;
 
 /** The table of a step that writes address table lookups: addresses of its columns, and their widths. */
@@ -78,6 +78,10 @@ export const LOOKUPS_INDEX_STARTS = 16;
 export const LOOKUPS_INDEXES = 20;
 export const LOOKUPS_INDEX_WIDTH = 24;
 export const LOOKUPS_BYTES = 32;
+
+/** The bytes of a header's entry, and where it has the length. */
+export const HEADER_ENTRY_BYTES = 8;
+export const HEADER_LENGTH = 4;
 
 /** The position at which writing stopped. */
 export const STATE_BLOCK = 0;

@@ -3,7 +3,7 @@
 import {
   BLOCK_BYTES, BLOCK_FIRST_REWARD, BLOCK_FIRST_TRANSACTION, BLOCK_REWARD_END, BLOCK_TRANSACTION_END, KIND_COUNT, KIND_REWARDS,
   KIND_BYTES, KIND_FLAGS, KIND_LABEL, KIND_LABEL_LENGTH, KIND_MARK, KIND_STARTS, KIND_STEPS, KIND_STEP_COUNT,
-  LINES_ALWAYS, LINES_BLOCKS, LINES_FIRST_BLOCK, LINES_HEADERS, LINES_HEADER_STARTS, LINES_IS_ALL, LINES_MARKS,
+  LINES_ALWAYS, LINES_BLOCKS, LINES_FIRST_BLOCK, LINES_HEADERS, LINES_IS_ALL, LINES_MARKS, HEADER_ENTRY_BYTES, HEADER_LENGTH,
   STATE_BLOCK, STATE_IS_IN_ARRAY, STATE_IS_IN_LINE, STATE_KIND, STATE_LAST_LINE, STATE_LINE_COUNT, STATE_ROW,
   STATE_TRANSACTION,
 } from '../../layout/writing';
@@ -44,13 +44,21 @@ function loadState(state: usize): void {
 }
 
 let complete: bool = false;
+/** Whether a line was not begun because the text of its header is not in memory. The host loads the header and begins the line again. */
+let isHeaderMissing: bool = false;
+
+export function takeHeaderMissing(): bool {
+  const isMissing = isHeaderMissing;
+  isHeaderMissing = false;
+  return isMissing;
+}
 
 const LINE_START = memory.data<u8>([0x7b, 0x22, 0x68, 0x65, 0x61, 0x64, 0x65, 0x72, 0x22, 0x3a, 0, 0, 0, 0, 0, 0]); // {"header":
 const LINE_START_BYTES: u32 = 10;
 
 /**
  * Writes lines, one for each block, from the state's block up to `blockEnd`. Returns where the text ends: at the end of the blocks,
- * after the first line that reaches the goal, where the buffer is full, or before a record with a key whose text is not in memory.
+ * after the first line that reaches the goal, where the buffer is full, or before a header or a record with a key whose text is not in memory.
  */
 export function writeLines(
   state: usize,
@@ -96,9 +104,13 @@ function hasLine(kinds: usize, lines: usize, block: usize): bool {
 }
 
 function beginLine(lines: usize, block: usize, out: usize): usize {
-  const starts: usize = load<u32>(lines, LINES_HEADER_STARTS) + (stoppedBlock << 2);
-  const from = load<u32>(starts);
-  const length = load<u32>(starts, 4) - from;
+  const entry: usize = load<u32>(lines, LINES_HEADERS) + stoppedBlock * HEADER_ENTRY_BYTES;
+  const header: usize = load<u32>(entry);
+  if (header == 0) {
+    isHeaderMissing = true;
+    return 0;
+  }
+  const length = load<u32>(entry, HEADER_LENGTH);
   if (out + LINE_START_BYTES + length + 64 > limit) return 0;
   v128.store(out, v128.load(LINE_START));
   isInLine = 1;
@@ -108,7 +120,7 @@ function beginLine(lines: usize, block: usize, out: usize): usize {
   stoppedTransaction = load<u32>(block, BLOCK_FIRST_TRANSACTION);
   stoppedRow = 0;
   stoppedInArray = 0;
-  return copyText(load<u32>(lines, LINES_HEADERS) + from, length, out + LINE_START_BYTES);
+  return copyText(header, length, out + LINE_START_BYTES);
 }
 
 /** Returns whether any byte from `first` up to `end` is set. */
