@@ -99,10 +99,10 @@ export const COMMAND_ERRORS = {
     text: 'the user of the database lacks a permission; grant CREATE on the database and on the schema of the table, or name another schema with --table SCHEMA.NAME',
   },
   'sync-target-failed': {
-    text: 'the database refused a statement',
+    text: 'the target refused a statement or cannot be written; the reason says why',
   },
   'sync-table-foreign': {
-    text: 'the database has a table of this name that sluice sync did not create; choose another name, or rename or drop that table',
+    text: 'the target has a table or a folder of this name that sluice sync did not create; choose another name, or rename or remove the other one',
   },
   'sync-table-busy': {
     text: 'another process of sluice sync writes to this table; stop it, or choose another table',

@@ -208,6 +208,9 @@ test('error: a name that the IDL does not have, a program without an IDL, and an
   });
 });
 
+const names = (count: number, write: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => write(i)).join(', ');
+
 test.each([
   ['not YAML', 'tables: ['],
   ['no tables', 'tables: {}'],
@@ -216,6 +219,13 @@ test.each([
   ['no query, of a table that is not ready-made', 'tables: { a: {} }'],
   ['a name with a capital', 'tables: { A: { logs: [{}] } }'],
   ['a slot that is not one', 'tables: { logs: { fromBlock: x } }'],
+  ['too many tables', `tables: { ${names(201, (i) => `a${i}: { logs: [{}] }`)} }`],
+  [
+    'too many columns',
+    `tables: { a: { logs: [{}], columns: { ${names(1_001, (i) => `c${i}: slot`)} } } }`,
+  ],
+  ['too many indexes', `tables: { logs: { indexes: [${names(51, () => 'slot')}] } }`],
+  ['too many items', `tables: { a: { logs: [${names(1_001, () => '{}')}] } }`],
 ])('error: sync-tables-invalid for a file with %s', (_, text) => {
   expect(() => parseTablesFile(text)).toThrow(
     expect.objectContaining({ code: 'sync-tables-invalid' }),

@@ -53,6 +53,11 @@ export interface TableSpec {
 
 const sources: readonly TableSource[] = ['blocks', 'events', ...RECORD_ARRAY_NAMES];
 const tableKeys = [...sources, 'columns', 'indexes', 'fromBlock'];
+/** The tables of a file, and the columns, indexes and items of a table. PostgreSQL allows 1,600 columns. */
+const tableCountMax = 200;
+const columnCountMax = 1_000;
+const indexCountMax = 50;
+const itemCountMax = 1_000;
 /** The names that need no quotes in SQL. */
 const namePattern = /^[a-z_][a-z0-9_]{0,62}$/;
 const nameRule = 'lower-case letters, digits and _, at most 63, not starting with a digit';
@@ -62,6 +67,7 @@ export function parseTablesFile(text: string): readonly TableSpec[] {
   const tables = membersOf(parseYaml(text), 'the file', 'a key "tables"')['tables'];
   const entries = Object.entries(membersOf(tables, 'tables', 'tables by name'));
   if (entries.length === 0) throw invalid('tables', 'at least one table', 'none');
+  checkCount(entries, tableCountMax, 'tables');
   return entries.map(([name, value]) => parseTable(name, value));
 }
 
@@ -141,14 +147,15 @@ function parseItems(value: unknown, path: string): TableSpec['items'] {
   if (value === undefined || value === null) return [{}];
   const items = Array.isArray(value) ? value : [value];
   if (items.length === 0) throw invalid(path, 'at least one item; {} selects all records', '[]');
+  checkCount(items, itemCountMax, path);
   return items.map((item, i) => membersOf(item, `${path}[${i}]`, 'filters by name'));
 }
 
 function parseColumns(value: unknown, path: string): readonly ColumnSpec[] | undefined {
   if (value === undefined || value === null) return undefined;
-  return Object.entries(membersOf(value, path, 'values by the name of the column')).map(
-    ([name, column]) => parseColumn(name, column, `${path}.${name}`),
-  );
+  const columns = Object.entries(membersOf(value, path, 'values by the name of the column'));
+  checkCount(columns, columnCountMax, path);
+  return columns.map(([name, column]) => parseColumn(name, column, `${path}.${name}`));
 }
 
 function parseColumn(name: string, column: unknown, path: string): ColumnSpec {
@@ -166,6 +173,7 @@ function parseColumn(name: string, column: unknown, path: string): ColumnSpec {
 function parseIndexes(value: unknown, path: string): TableSpec['indexes'] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw invalid(path, 'a list of lists of columns', String(value));
+  checkCount(value, indexCountMax, path);
   return value.map((columns: unknown, i) => {
     const list: readonly unknown[] = Array.isArray(columns) ? columns : [columns];
     const names = list.filter((name) => typeof name === 'string');
@@ -178,6 +186,10 @@ function parseSlot(value: unknown, path: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
   throw invalid(path, 'a slot', String(value));
+}
+
+function checkCount(list: readonly unknown[], countMax: number, path: string): void {
+  if (list.length > countMax) throw invalid(path, `at most ${countMax}`, String(list.length));
 }
 
 function membersOf(value: unknown, path: string, expected: string): Record<string, unknown> {

@@ -4,8 +4,8 @@
  *   FOLDER/TABLE/table.json                          the state, with the list of files
  *   FOLDER/TABLE/000000001000-000000001999.parquet   the rows of these slots
  *
- * A file is written completely before the state lists it, and the state is replaced by a rename. What the state does not list does not
- * count, and is removed when the table is opened.
+ * A file is written completely before the state lists it, and the state is replaced by a rename. Files that a killed process left do not
+ * count, and are removed when the table is opened.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -57,6 +57,8 @@ const fileRowsMax = 200_000;
 /** The slots of a file at most, also if it has few rows: about ten minutes of a ledger. */
 const fileSlotsMax = 1_500;
 const stateName = 'table.json';
+/** The files that this target writes. Others belong to the user. */
+const ownName = /^(\d{12,}-\d{12,}\.parquet(\.tmp)?|table\.json\.tmp)$/;
 
 export class ParquetTarget implements SyncTarget {
   readonly name: string;
@@ -80,7 +82,7 @@ export class ParquetTarget implements SyncTarget {
     mkdirSync(folder, { recursive: true });
     const entries = readdirSync(folder);
     const found = entries.includes(stateName) ? readState(folder) : undefined;
-    if (found === undefined && entries.length > 0)
+    if (found === undefined && entries.some((entry) => entry !== `${stateName}.tmp`))
       throw new CodedError('sync-table-foreign', { table: folder });
     const stored = isRebuilt ? undefined : found;
     if (stored !== undefined) checkDefinition(plan, stored.table.definition);
@@ -92,7 +94,7 @@ export class ParquetTarget implements SyncTarget {
     writeState(folder, state);
     const listed = new Set(state.files.map(({ path }) => path));
     for (const entry of entries)
-      if (entry !== stateName && !listed.has(entry)) rmSync(join(folder, entry));
+      if (ownName.test(entry) && !listed.has(entry)) rmSync(join(folder, entry), { force: true });
     const writer = new ParquetWriter(plan, folder, state);
     return new SequentialStore(state.table, writer, () => this.#clock.unixMs());
   }
@@ -186,7 +188,18 @@ const slotOf = ({ cursor, span }: StoredTable) =>
   cursor?.blocks.at(-1)?.number ?? (span === null ? 0 : span.first - 1);
 
 function readState(folder: string): StateFile {
-  return JSON.parse(readFileSync(join(folder, stateName), 'utf8'));
+  const path = join(folder, stateName);
+  const text = readFileSync(path, 'utf8');
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw damagedState(path, cause);
+  }
+}
+
+function damagedState(path: string, cause: unknown): CodedError {
+  const detail = { target: path, code: 'damaged', reason: messageOf(cause) };
+  return new CodedError('sync-target-failed', detail, { cause });
 }
 
 function writeState(folder: string, state: StateFile): void {
