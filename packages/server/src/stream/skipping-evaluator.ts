@@ -13,7 +13,7 @@ export interface SkippingEvaluatorDependencies {
  * After this many slots without a line, the indexes over segments are read. A query that selects something in most segments never pays for
  * them.
  */
-const emptySlotsMax = 128;
+const emptySlotsMax = 16;
 
 /** Evaluates like another evaluator, but skips the segments in which the query can select nothing. */
 export class SkippingEvaluator implements BlockEvaluator {

@@ -119,28 +119,43 @@ function join(bytes: Uint8Array, planes: number, count: number, width: number): 
 
 const keyBytes = 32;
 
-/** The base58 texts of keys of 32 bytes each. A text becomes a string only when it is requested: most texts of an open segment never are. */
+/** The keys that are encoded together. */
+const chunkKeys = 256;
+
+/** The base58 texts of keys of 32 bytes each. They are encoded when they are requested: most texts of an open segment never are. */
 export class KeyTexts {
   readonly length: number;
-  readonly #bytes: Buffer;
+  readonly #keys: Uint8Array;
+  readonly #texts: Buffer[] = [];
 
   constructor(keys: Uint8Array) {
-    const { memory, exports } = codec();
     this.length = keys.length / keyBytes;
-    const tables = FREE_MEMORY_START;
-    const input = tables + exports.BASE58_TABLE_BYTES.value;
-    const out = input + keys.length + slackBytes;
-    ensureMemory(memory, out + this.length * KEY_TEXT_BYTES + slackBytes);
-    exports.base58Initialize(tables);
-    new Uint8Array(memory.buffer).set(keys, input);
-    exports.keyTexts(input, this.length, out);
-    this.#bytes = Buffer.from(memory.buffer.slice(out, out + this.length * KEY_TEXT_BYTES));
+    this.#keys = keys.slice();
   }
 
   at(index: number): string {
     assert(index < this.length, 'the list has the text');
-    const start = index * KEY_TEXT_BYTES;
-    const length = this.#bytes[start + KEY_TEXT_BYTES - 1] as number;
-    return this.#bytes.toString('latin1', start, start + length);
+    const chunk = Math.floor(index / chunkKeys);
+    const texts = this.#texts[chunk] ?? this.#encode(chunk);
+    const start = (index % chunkKeys) * KEY_TEXT_BYTES;
+    const length = texts[start + KEY_TEXT_BYTES - 1] as number;
+    return texts.toString('latin1', start, start + length);
+  }
+
+  #encode(chunk: number): Buffer {
+    const first = chunk * chunkKeys * keyBytes;
+    const keys = this.#keys.subarray(first, first + chunkKeys * keyBytes);
+    const count = keys.length / keyBytes;
+    const { memory, exports } = codec();
+    const tables = FREE_MEMORY_START;
+    const input = tables + exports.BASE58_TABLE_BYTES.value;
+    const out = input + keys.length + slackBytes;
+    ensureMemory(memory, out + count * KEY_TEXT_BYTES + slackBytes);
+    exports.base58Initialize(tables);
+    new Uint8Array(memory.buffer).set(keys, input);
+    exports.keyTexts(input, count, out);
+    const texts = Buffer.from(memory.buffer.slice(out, out + count * KEY_TEXT_BYTES));
+    this.#texts[chunk] = texts;
+    return texts;
   }
 }
