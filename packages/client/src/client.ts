@@ -3,6 +3,8 @@
 export type { DecodedArgument, DecodedValue } from '@sluice/protocol/block-line';
 export type {
   Activity,
+  Coverage,
+  CoverageRange,
   Estimate,
   ProgramField,
   ProgramInterface,

@@ -54,10 +54,12 @@ test('behavior: activity and estimate send their parameters', async () => {
   expect(await client.activity({ from: 1, to: 2 })).toEqual({ blocks: 3 });
   await client.activity();
   await client.estimate({ fromBlock: 1, logs: [{}] });
+  await client.coverage({ from: 7 });
   expect(calls.map((call) => call.url.slice(url.length))).toEqual([
     '/activity?from=1&to=2',
     '/activity',
     '/estimate',
+    '/coverage?from=7',
   ]);
   expect(calls[2]?.init).toMatchObject({ method: 'POST', body: '{"fromBlock":1,"logs":[{}]}' });
 });

@@ -3,6 +3,7 @@
 import { type FieldName, type Kind, selectEveryField } from '@sluice/protocol/field-table';
 import type {
   Activity,
+  Coverage,
   Estimate,
   ProgramInterface,
   RecordCount,
@@ -36,10 +37,13 @@ export interface AccountTransactions {
   readonly next: string | null;
 }
 
-export interface ActivityOptions extends LookupOptions {
+export interface CoverageOptions extends LookupOptions {
   /** Slots, both inclusive; the whole dataset by default. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+}
+
+export interface ActivityOptions extends CoverageOptions {
   readonly limit?: number | undefined;
 }
 
@@ -51,6 +55,8 @@ export interface Lookups {
   /** Returns transactions that mention an address in any role, newest first. */
   accountTransactions(address: string, options?: PageOptions): Promise<AccountTransactions>;
   activity(options?: ActivityOptions): Promise<Activity>;
+  /** Returns which slots of a range are stored, proven to be skipped, not final, or missing. */
+  coverage(options?: CoverageOptions): Promise<Coverage>;
   /** Returns the names and types by which a program is decoded; null if the service has no IDL of it. */
   program(address: string, options?: LookupOptions): Promise<ProgramInterface | null>;
   /** Returns how much a query would have to read, according to the indexes. */
@@ -90,6 +96,8 @@ export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups
     },
     activity: async ({ signal, ...parameters } = {}) =>
       get<Activity>(`/activity${toParameters(parameters)}`, signal),
+    coverage: async ({ signal, ...parameters } = {}) =>
+      get<Coverage>(`/coverage${toParameters(parameters)}`, signal),
     estimate: async (query, { signal } = {}) =>
       send<Estimate>({ path: '/estimate', body: JSON.stringify(query), signal }),
     count: async (query, { signal } = {}) => {

@@ -1,4 +1,4 @@
-/** The JSON of `GET /activity`, `POST /estimate` and `POST /count`, which `docs/http.md` describes. */
+/** The JSON of `GET /activity`, `GET /coverage`, `POST /estimate` and `POST /count`, which `docs/http.md` describes. */
 import type { RecordArray } from './field-table.ts';
 
 type Counts<Name extends string> = Readonly<Record<Name, number>>;
@@ -48,6 +48,28 @@ export interface RecordCount extends Counts<RecordArray> {
   readonly blocks: number;
   readonly firstBlock: number | null;
   readonly lastBlock: number | null;
+}
+
+/** Consecutive slots of which the same is known. */
+export interface CoverageRange {
+  /** Slots, both inclusive. */
+  readonly from: number;
+  readonly to: number;
+  readonly state: 'stored' | 'skipped' | 'notFinal' | 'missing';
+  readonly reason: string;
+}
+
+/** What a dataset has of a range of slots. */
+export interface Coverage {
+  readonly fromBlock: number;
+  /** The last slot that is described. */
+  readonly toBlock: number;
+  /** False if the range has more slots than one request describes. The rest begins after `toBlock`. */
+  readonly isComplete: boolean;
+  /** The number of slots of each state. */
+  readonly slots: Counts<CoverageRange['state']>;
+  /** Ascending, without gaps. */
+  readonly ranges: readonly CoverageRange[];
 }
 
 /**

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Activity, Estimate, RecordCount } from '@sluice/protocol/lookup-answers';
+import type { Activity, Coverage, Estimate, RecordCount } from '@sluice/protocol/lookup-answers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { isCaughtUp, startWorld, type World } from '../ingest/testing/start-world.ts';
@@ -320,6 +320,46 @@ const post = (body: object): RequestInit => ({
   method: 'POST',
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
+});
+
+describe('coverage', () => {
+  const coverageOf = async (query: string): Promise<Coverage> => {
+    const { status, text } = await get(`/coverage${query}`);
+    expect(status).toBe(200);
+    return JSON.parse(text) as Coverage;
+  };
+  /** The state of each slot, from the decoded blocks. */
+  function expectedState(slot: number): string {
+    const finalized = snapshot.finalized?.number ?? -1;
+    if (slot < (snapshot.start ?? 0) || slot > (snapshot.head?.number ?? -1)) return 'missing';
+    const block = blocks.find(({ header }) => header.number >= slot);
+    if ((block?.header.number ?? Infinity) > finalized) return 'notFinal';
+    return block?.header.number === slot ? 'stored' : 'skipped';
+  }
+  const statesOf = ({ ranges }: Coverage) =>
+    ranges.flatMap(({ from, to, state }) =>
+      Array.from({ length: to - from + 1 }, (_, i) => [from + i, state] as const),
+    );
+
+  test.each([
+    ['', 0, undefined],
+    ['?from=0&to=200', 0, 200],
+    ['?from=70&to=75', 70, 75],
+    ['?from=1000&to=1003', 1_000, 1_003],
+  ])('default: every slot has one state with a reason: %s', async (query, first, last) => {
+    const coverage = await coverageOf(query);
+    const end = last ?? snapshot.head?.number ?? 0;
+    const from = last === undefined ? (snapshot.start ?? 0) : first;
+    const slots = Array.from({ length: end - from + 1 }, (_, i) => from + i);
+    expect(statesOf(coverage)).toEqual(slots.map((slot) => [slot, expectedState(slot)]));
+    expect(coverage).toMatchObject({ fromBlock: from, toBlock: end, isComplete: true });
+    const sum = Object.values(coverage.slots).reduce((total, count) => total + count, 0);
+    expect(sum).toBe(slots.length);
+  });
+
+  test('error: parameter-invalid for a range that ends before it begins', async () => {
+    expect(await codeOf('/coverage?from=9&to=8')).toEqual([400, 'parameter-invalid', 'to']);
+  });
 });
 
 describe('count', () => {

@@ -2,17 +2,18 @@ import Type, { type TSchema } from 'typebox';
 import { defineLookup } from './lookup-routes.ts';
 import { count, limit, slot } from './parameter-schemas.ts';
 
+const bounds = {
+  from: Type.Optional(slot('The first slot; the first of the dataset by default.')),
+  to: Type.Optional(slot('The last slot, inclusive; the head by default.')),
+};
+
 export const activityRoute = defineLookup({
   method: 'GET',
   url: '/datasets/:name/activity',
   operationId: 'getActivity',
   summary:
     'The programs, discriminators, mints and accounts with the most transactions in a range.',
-  parameters: {
-    from: Type.Optional(slot('The first slot; the first of the dataset by default.')),
-    to: Type.Optional(slot('The last slot, inclusive; the head by default.')),
-    limit: limit('Entries of each list.'),
-  },
+  parameters: { ...bounds, limit: limit('Entries of each list.') },
   answer: Type.Object({
     fromBlock: count('The first slot that was counted.'),
     toBlock: count('The last slot that was counted.'),
@@ -34,6 +35,32 @@ export const activityRoute = defineLookup({
     ),
   }),
   lookUp: (lookups, { parameters, signal }) => lookups.activity(parameters, signal),
+});
+
+export const coverageRoute = defineLookup({
+  method: 'GET',
+  url: '/datasets/:name/coverage',
+  operationId: 'getCoverage',
+  summary: 'Which slots of a range are stored, proven to be skipped, not final, or missing.',
+  parameters: bounds,
+  answer: Type.Object({
+    fromBlock: count(),
+    toBlock: count('The last slot that is described.'),
+    isComplete: Type.Boolean({ description: 'If false, the rest begins after toBlock.' }),
+    slots: Type.Object(
+      { stored: count(), skipped: count(), notFinal: count(), missing: count() },
+      { description: 'The number of slots of each state.' },
+    ),
+    ranges: Type.Array(
+      Type.Object({
+        from: count(),
+        to: count('Inclusive.'),
+        state: Type.Enum(['stored', 'skipped', 'notFinal', 'missing']),
+        reason: Type.String(),
+      }),
+    ),
+  }),
+  lookUp: (lookups, { parameters }) => lookups.coverage(parameters),
 });
 
 function entries(names: Readonly<Record<string, TSchema>>): TSchema {

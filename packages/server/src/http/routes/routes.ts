@@ -1,6 +1,6 @@
 /** Every route of the interface. `CONTRIBUTING.md` describes how to add one. */
 import { accountRoute } from './account-route.ts';
-import { activityRoute } from './activity-route.ts';
+import { activityRoute, coverageRoute } from './activity-route.ts';
 import {
   datasetsRoute,
   descriptionRoute,
@@ -42,6 +42,7 @@ export const ROUTES: readonly AnyRoute[] = [
   transactionRoute,
   accountRoute,
   activityRoute,
+  coverageRoute,
   estimateRoute,
   countRoute,
   programRoute,

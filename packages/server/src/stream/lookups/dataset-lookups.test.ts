@@ -147,6 +147,27 @@ test('limit: a count reads at most 64 segments at a time, and the parts of a ran
   expect(leaseCount()).toBe(0);
 });
 
+test('limit: coverage describes 64 segments at a time, and continues without a gap', async () => {
+  const apart = segments.filter((_, i) => i % 2 === 0);
+  const { lookups } = lookupsOf({ segments: apart, finalized: blocks[298]?.header ?? null });
+  const slots: [number, string][] = [];
+  let [from, requestCount] = [0, 0];
+  for (let isComplete = false; !isComplete; requestCount++) {
+    const { value } = await lookups.coverage({ from, to: 310 });
+    for (const range of value.ranges)
+      for (let slot = range.from; slot <= range.to; slot++) slots.push([slot, range.state]);
+    from = value.toBlock + 1;
+    ({ isComplete } = value);
+  }
+  expect(requestCount).toBe(3);
+  const stateOf = (slot: number) => {
+    if (slot > 299) return 'missing';
+    if (slot > 298) return 'notFinal';
+    return slot % 2 === 0 ? 'stored' : 'skipped';
+  };
+  expect(slots).toEqual(Array.from({ length: 311 }, (_, slot) => [slot, stateOf(slot)]));
+});
+
 test('limit: a count reads segments up to a number of bytes, and at least one', async () => {
   const large = segments.map((segment) => ({ ...segment, byteLength: (1 << 30) / 2 }));
   const { lookups } = lookupsOf({ segments: large });

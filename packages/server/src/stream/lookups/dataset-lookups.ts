@@ -5,10 +5,11 @@
 
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
-import type { Activity, Estimate, RecordCount } from '@sluice/protocol/lookup-answers';
+import type { Activity, Coverage, Estimate, RecordCount } from '@sluice/protocol/lookup-answers';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { segmentsDownFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
+import type { BlockRange } from '../../engine/segment-run.ts';
 import type { EnginePool } from '../../engine/threads/engine-pool.ts';
 import type { Query } from '../../query/query.ts';
 import { hashSignatureKey } from '../../segment/history/key-hash.ts';
@@ -18,6 +19,7 @@ import { FinalizedHeadEvaluator, fillFinalizedHead } from '../finalized-head-eva
 import { openHistoryFilter } from '../history-filter.ts';
 import { type ActivityRequest, countActivity } from './count-activity.ts';
 import { countQuery } from './count-query.ts';
+import { describeCoverage } from './describe-coverage.ts';
 import { estimateQuery } from './estimate-query.ts';
 import {
   type AccountRequest,
@@ -136,11 +138,18 @@ export class DatasetLookups {
       const { from = snapshot.start ?? 0, limit } = request;
       const { to = Math.max(from, snapshot.head?.number ?? 0) } = request;
       checkStart(from, 'from', snapshot);
-      if (to < from)
-        throw new CodedError('parameter-invalid', { path: 'to', allowed: `${from} or more` });
-      const range = { first: from, last: to };
+      const range = rangeOf(from, to);
       const dependencies = { dataset: this.#dataset, lookups: this.#lookups };
       return countActivity({ range, limit }, snapshot, dependencies, signal);
+    });
+  }
+
+  /** Describes which slots of a range the dataset has. A missing bound defaults to the bound of the dataset. */
+  coverage(request: SlotBounds): Promise<LookupResult<Coverage>> {
+    return this.#withSnapshot(async (snapshot) => {
+      const { from = snapshot.start ?? 0 } = request;
+      const { to = Math.max(from, snapshot.head?.number ?? 0) } = request;
+      return describeCoverage(rangeOf(from, to), snapshot, this.#dataset);
     });
   }
 
@@ -189,10 +198,17 @@ export class DatasetLookups {
   }
 }
 
-export type PartialActivityRequest = Pick<ActivityRequest, 'limit'> & {
+export interface SlotBounds {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-};
+}
+
+export type PartialActivityRequest = Pick<ActivityRequest, 'limit'> & SlotBounds;
+
+function rangeOf(from: number, to: number): BlockRange {
+  if (to >= from) return { first: from, last: to };
+  throw new CodedError('parameter-invalid', { path: 'to', allowed: `${from} or more` });
+}
 
 function checkStart(slot: number, path: string, { start }: ChainSnapshot): void {
   if (start === null || slot >= start) return;

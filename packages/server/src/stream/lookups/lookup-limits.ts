@@ -4,6 +4,8 @@ export const LOOKUP_LIMITS = {
   segmentCountMax: 64,
   /** How many bytes of segments one request for a count may read. It reads at least one segment. */
   countByteCountMax: 1 << 30,
+  /** How many slots one request for coverage describes. */
+  coverageSlotCountMax: 100_000,
   /** How many hot blocks, each a small segment in memory, a request for activity may count. */
   hotBlockCountMax: 512,
   /** How many segments an estimate includes. If there are more, it takes an evenly distributed sample. */
