@@ -263,7 +263,7 @@ async function sample() {
   const blocks = metric('sluice_dataset_blocks');
   const hot = metric('sluice_dataset_hot_blocks');
   const sealed = metric('sluice_dataset_sealed_bytes') / 2 ** 20;
-  // Hot blocks are about as large as sealed ones before compression over blocks, so this is an estimate from above.
+  // Hot blocks are larger than sealed ones, because they are compressed alone, so this estimate of live data is rather low.
   const live = blocks > hot ? sealed * (blocks / (blocks - hot)) : disk;
   samples.push({
     ms: Date.now() - startMs,
