@@ -80,7 +80,7 @@ interface Acknowledged {
   isRestored: boolean;
 }
 
-/** One process that runs the script. */
+/** Runs the script in a simulated process, which may be killed at one of its operations. */
 export class ScriptRun {
   readonly plan: Plan;
   readonly process: MortalProcess;
@@ -312,7 +312,7 @@ async function checkBlocks(run: ScriptRun, at: string, disk: SimFs): Promise<voi
   must(isDeepStrictEqual(blocks, expected), 'every block of the branch is stored once');
 }
 
-/** The script makes no lists, which need hundreds of segments. */
+/** Reads lists of segments. The script has too few segments for a list. */
 async function readNoList(): Promise<never> {
   throw new Violation('there are no lists');
 }

@@ -13,14 +13,14 @@ export interface MortalProcess {
   readonly makeIndex: MakeIndex;
   /** Resolves when the process is killed. */
   readonly killed: Promise<void>;
-  /** The operations that changed something, by kind. */
+  /** How many operations of each kind have changed the disk or the object store: writes, syncs, renames, removals, uploads. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
 /** The kinds of operations at which a process is killed. A write that is killed leaves half of its bytes. */
 const changing = new Set(['write', 'sync', 'truncate', 'rename', 'remove', 'syncFolder', 'put']);
 
-/** Starts a process that is killed as it enters the operation with this number, counted from 1. */
+/** Starts a simulated process that is killed just before its operation number `killAt`. The first operation has the number 1. */
 export function startProcess(
   { disk, store }: { readonly disk: SimFs; readonly store: MemoryStore },
   killAt: number,

@@ -36,7 +36,7 @@ export interface ColumnData {
   readonly children: readonly ColumnData[];
 }
 
-/** The metadata of a message: a value for each key. */
+/** The metadata of a message, as pairs of a key and its value. */
 export type ArrowMetadata = readonly (readonly [key: string, value: string])[];
 
 export const childFields = (type: ArrowType): readonly ArrowField[] => {

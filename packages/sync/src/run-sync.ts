@@ -76,6 +76,8 @@ export async function repeatStart<Result>(
       if (!isTransient(error) || clock.nowMs() + startRepeatMs > endMs) throw error;
       onFailure(error);
       await clock.sleep(startRepeatMs, signal);
+      // The wait ends early when the command is stopped.
+      if (signal.aborted) throw error;
     }
   }
 }

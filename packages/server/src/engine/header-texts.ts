@@ -63,7 +63,7 @@ export class HeaderTexts {
     for (const at of [this.tableAt, ...this.#texts]) this.#kernel.release(at);
   }
 
-  /** The index of a block's entry among the kernel's integers. */
+  /** Returns the index in `kernel.ints` at which the table has the entry of a block. */
   #entryOf(block: number): number {
     return (this.tableAt + block * HEADER_ENTRY_BYTES) / 4;
   }

@@ -40,7 +40,7 @@ export class LineWriter implements BatchWriter {
   readonly #isAllWanted: boolean;
   readonly #alwaysLast: number;
   readonly #headers: HeaderTexts;
-  /** How many headers are loaded at once: one for the first line, and more for each further line without a header. */
+  /** How many headers are loaded when a line needs one that is not in memory. The number is doubled each time. */
   #headerCount = 1;
   readonly #programs: RecordPrograms;
   /** The addresses of the kernel's tables: what the lines consist of, and how far they are written. */

@@ -146,7 +146,7 @@ export class CopyBuffer {
     this.writeInt32(value);
   }
 
-  /** Writes a 64-bit integer, given as its halves. */
+  /** Writes a 64-bit integer, which is given as its upper and its lower 32 bits. */
   writeLong(high: number, low: number): void {
     this.reserve(12);
     this.#view.setInt32(this.#at, 8);

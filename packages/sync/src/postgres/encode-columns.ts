@@ -111,7 +111,7 @@ function bindColumn(column: BoundColumn, type: ColumnType, out: CopyBuffer): Wri
     case 'utf8': {
       const starts = wordsOf(bytes);
       const texts = data.buffers[2] ?? new Uint8Array(0);
-      // A text of PostgreSQL cannot contain the character 0.
+      // PostgreSQL does not allow the character U+0000 in a text.
       if (type.sql !== 'text' || texts.includes(0)) break;
       return bindSlices(starts, texts, out);
     }

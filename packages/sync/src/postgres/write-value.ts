@@ -54,7 +54,7 @@ function chooseText(form: ColumnType['form']): WriteField {
   return (value, out) => out.writeText(withoutZero(String(value)));
 }
 
-/** A text of PostgreSQL cannot contain the character 0. */
+/** PostgreSQL does not allow the character U+0000 in a text. */
 const withoutZero = (text: string) =>
   text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
 

@@ -36,11 +36,11 @@ export interface Damage {
   /** The file, relative to the dataset's folder. */
   readonly file: string;
   readonly error: CodedError;
-  /** Absent if the whole dataset cannot be read. */
+  /** The damaged part. Absent if the manifest or the journal cannot be read, because then the parts are unknown. */
   readonly part?: StoredPart;
 }
 
-/** A part of a dataset that can be replaced without the others. */
+/** A file, or a block of the journal, that `sluice repair` can replace without changing the rest of the dataset. */
 export type StoredPart =
   | { readonly kind: 'segment'; readonly segment: SealedSegment }
   | { readonly kind: 'list'; readonly list: SegmentList }

@@ -9,7 +9,7 @@ import { startsOf } from '../record-programs.ts';
 /** The number of selected records of each kind, and of the blocks that have one. */
 export interface RowCount extends Record<RecordArray, number> {
   blocks: number;
-  /** The slots of the first and the last of these blocks, or null if there is none. */
+  /** The slots of the first and the last of these blocks, or null if no block has a selected record. */
   firstBlock: number | null;
   lastBlock: number | null;
 }

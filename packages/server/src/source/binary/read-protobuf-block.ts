@@ -82,7 +82,7 @@ function readBlockFields(slot: Slot, bytes: Uint8Array): ProtobufBlock {
 /** The tag of a transaction. */
 const transactionTag = (4 << 3) | wire.bytes;
 
-/** Appends the position of a transaction, and of those that directly follow it, which are usually all. */
+/** Appends the position of a transaction and of all transactions directly after it. Most blocks have their transactions in one run. */
 function readPositions(cursor: ByteCursor, out: BytePosition[]): void {
   do {
     const at = cursor.skip(cursor.varintLength());

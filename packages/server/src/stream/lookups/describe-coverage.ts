@@ -61,7 +61,7 @@ async function addBlocks(
   for (const part of parts) {
     for (const { number } of await headersOf(part, dataset)) {
       if (number < next) continue;
-      // A block proves that the slots between its parent and itself were skipped.
+      // The parent of this block is the block before it, so the ledger has no block in the slots between them.
       add('skipped', next, Math.min(number - 1, last), number <= finalized);
       if (number > last) return;
       add('stored', number, number, number <= finalized);
