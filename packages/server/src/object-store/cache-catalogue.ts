@@ -183,13 +183,21 @@ export class CacheCatalogue {
     await this.#fs.syncFolder(this.#folder);
   }
 
-  /** Removes what a crash left incomplete, and reserves the numbers of this process. */
+  /**
+   * Removes what a crash left incomplete, and reserves the numbers of this process. A catalogue that cannot be written is removed: after a
+   * failed synchronization the next process could read a reservation that is not durable, and numbers would be used twice after a power loss.
+   */
   async #continue({ byteLength, lineCount }: ParsedCatalogue): Promise<void> {
     [this.#byteLength, this.#lineCount] = [byteLength, lineCount];
     const file = await this.#fs.openFile(this.#path, 'write');
     this.#file = file;
-    await file.truncate(byteLength);
-    await this.#append(file, [`= ${this.#numberEnd}`]);
+    try {
+      await file.truncate(byteLength);
+      await this.#append(file, [`= ${this.#numberEnd}`]);
+    } catch (error) {
+      if (isCodedError(error)) await this.#remove();
+      throw error;
+    }
   }
 
   async #append(file: FsFile, lines: readonly string[]): Promise<void> {

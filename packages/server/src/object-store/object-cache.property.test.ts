@@ -216,6 +216,19 @@ async function take(subject: Subject, taken: Step): Promise<void> {
   } else await subject.close();
 }
 
+const readA: Step = { kind: 'read', reads: [{ name: 'a', start: 0, length: 1 }] };
+/** The synchronization that reserves the file numbers of a process fails, and a later power loss loses the reservation. */
+const failedReservation: Step[] = [
+  readA,
+  { kind: 'close' },
+  { kind: 'fault', afterCount: 8, fault: 'EIO' },
+  readA,
+  readA,
+  { kind: 'close' },
+  { kind: 'read', reads: [{ name: 'c', start: 0, length: 1 }] },
+  { kind: 'kill', seed: 271_220_080 },
+];
+
 test('property: after any reads, evictions, faults of the disk, kills and power losses, every read returns the bytes of the store', () =>
   fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
@@ -233,6 +246,7 @@ test('property: after any reads, evictions, faults of the disk, kills and power 
       await work(subject);
       await subject.checkIdle();
     }),
+    { examples: [[failedReservation]] },
   ));
 
 test('limit: a start reads one file, however many objects are cached', async () => {
