@@ -28,14 +28,15 @@ export class Dictionary {
   }
 }
 
-/** A message is longer than its prefix: the marker and the length of the header. */
+/** A message is a prefix, which is the marker and the length of the header, then the header, and then the body. */
 const prefixBytes = 8;
 
 export class ArrowStreamReader {
-  /** Bytes that are not a whole message yet. They are joined when enough of them have arrived. */
-  #parts: Uint8Array[] = [];
+  /** Bytes that are not used yet. They are copied once, when enough of them have arrived. */
+  readonly #parts: Uint8Array[] = [];
   #partBytes = 0;
-  #neededBytes = prefixBytes;
+  #headerBytes: number | undefined;
+  #header: FlatTable | undefined;
   #fields: readonly ArrowField[] | undefined;
   #dictionary = new Dictionary(undefined);
   #isEnded = false;
@@ -55,45 +56,54 @@ export class ArrowStreamReader {
     this.#parts.push(bytes);
     this.#partBytes += bytes.length;
     const batches: ArrowBatch[] = [];
-    while (!this.#isEnded && this.#partBytes >= this.#neededBytes) {
-      const pending = this.#join();
-      const message = this.#takeMessage(pending);
-      const batch = message === undefined ? undefined : this.#read(message.header, message.body);
+    while (!this.#isEnded && this.#readHeader()) {
+      const header = this.#header;
+      const body = header === undefined ? undefined : this.#take(header.long(3));
+      if (header === undefined || body === undefined) break;
+      this.#headerBytes = undefined;
+      this.#header = undefined;
+      const batch = this.#read(header, body);
       if (batch !== undefined) batches.push(batch);
     }
     return batches;
   }
 
-  #join(): Uint8Array {
-    const [first, ...more] = this.#parts;
-    if (first !== undefined && more.length === 0) return first;
-    const joined = Buffer.concat(this.#parts);
-    this.#parts = [joined];
-    return joined;
+  /** Returns whether the header of a message is known. */
+  #readHeader(): boolean {
+    if (this.#headerBytes === undefined) {
+      const prefix = this.#take(prefixBytes);
+      if (prefix === undefined) return false;
+      this.#headerBytes = new DataView(prefix.buffer).getUint32(4, true);
+      this.#isEnded = this.#headerBytes === 0;
+    }
+    if (this.#isEnded) return false;
+    if (this.#header === undefined) {
+      const bytes = this.#take(this.#headerBytes);
+      if (bytes !== undefined) this.#header = FlatTable.root(new DataView(bytes.buffer));
+    }
+    return this.#header !== undefined;
   }
 
-  /** Returns undefined, and how many bytes are needed, if the message is not complete. */
-  #takeMessage(pending: Uint8Array): { header: FlatTable; body: Uint8Array } | undefined {
-    const view = new DataView(pending.buffer, pending.byteOffset, pending.length);
-    const headerLength = view.getUint32(4, true);
-    if (headerLength === 0) {
-      this.#isEnded = true;
-      return undefined;
+  /** Removes bytes from the front, into a buffer of their own, so that values are aligned. Returns undefined if too few have arrived. */
+  #take(count: number): Uint8Array | undefined {
+    if (this.#partBytes < count) return undefined;
+    const taken = new Uint8Array(count);
+    let filled = 0;
+    let partCount = 0;
+    for (const part of this.#parts) {
+      if (filled + part.length > count) break;
+      taken.set(part, filled);
+      filled += part.length;
+      partCount++;
     }
-    const bodyStart = prefixBytes + headerLength;
-    this.#neededBytes = bodyStart;
-    if (pending.length < bodyStart) return undefined;
-    // Copied, so that values are aligned.
-    const copy = new Uint8Array(pending.subarray(prefixBytes, bodyStart));
-    const header = FlatTable.root(new DataView(copy.buffer));
-    const end = bodyStart + header.long(3);
-    this.#neededBytes = end;
-    if (pending.length < end) return undefined;
-    const body = aligned(pending.subarray(bodyStart, end));
-    this.#parts = [pending.subarray(end)];
-    this.#partBytes -= end;
-    this.#neededBytes = prefixBytes;
-    return { header, body };
+    this.#parts.splice(0, partCount);
+    const [next] = this.#parts;
+    if (next !== undefined && filled < count) {
+      taken.set(next.subarray(0, count - filled), filled);
+      this.#parts[0] = next.subarray(count - filled);
+    }
+    this.#partBytes -= count;
+    return taken;
   }
 
   #read(message: FlatTable, body: Uint8Array): ArrowBatch | undefined {
@@ -121,11 +131,6 @@ export class ArrowStreamReader {
       }
     }
   }
-}
-
-/** Returns bytes that start at a multiple of 8, as views of 64-bit values need it. */
-function aligned(bytes: Uint8Array): Uint8Array {
-  return bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
 }
 
 /** Returns where the headers of the messages are in bytes that consist of whole messages. */

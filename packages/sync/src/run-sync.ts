@@ -2,8 +2,6 @@
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import type { Client, Query } from '@sluice/client';
-import { ParquetTarget } from './parquet/parquet-target.ts';
-import { PostgresTarget } from './postgres/postgres-target.ts';
 import { plainBlocks, type Row } from './row-builder.ts';
 import type { OnSyncEvent } from './sync-events.ts';
 import { type ReadColumns, TableSync } from './sync-table.ts';
@@ -11,11 +9,20 @@ import { type FindProgram, planTable, type TablePlan } from './table-plan.ts';
 import type { TableSpec } from './table-spec.ts';
 import type { SyncTarget } from './target.ts';
 
-/** Opens the target of an address. Throws `sync-target-unknown`. */
-export function openSyncTarget(url: string, { clock }: { readonly clock: Clock }): SyncTarget {
-  if (/^postgres(ql)?:\/\//.test(url)) return new PostgresTarget(url, { clock });
+/** Opens the target of an address, and loads only the modules that it needs. Throws `sync-target-unknown`. */
+export async function openSyncTarget(
+  url: string,
+  options: { readonly clock: Clock },
+): Promise<SyncTarget> {
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    const { PostgresTarget } = await import('./postgres/postgres-target.ts');
+    return new PostgresTarget(url, options);
+  }
   const [, folder] = /^parquet:(.+)$/.exec(url) ?? [];
-  if (folder !== undefined) return new ParquetTarget(folder, { clock });
+  if (folder !== undefined) {
+    const { ParquetTarget } = await import('./parquet/parquet-target.ts');
+    return new ParquetTarget(folder, options);
+  }
   throw new CodedError('sync-target-unknown', { found: url.replace(/\/\/[^@]*@/, '//') });
 }
 

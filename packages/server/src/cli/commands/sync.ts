@@ -106,7 +106,7 @@ async function sync(
   const { openSyncTarget, planTables, repeatStart } = await import('@sluice/sync/run-sync');
   const { isServiceFailure } = await import('@sluice/sync/sync-table');
   const specs = await readSpecs(options);
-  const target = openSyncTarget(requireAddress(options), { clock: systemClock });
+  const target = await openSyncTarget(requireAddress(options), { clock: systemClock });
   const onWait = waitReporter(options, context);
   const waiting = {
     ...{ clock: systemClock, signal: stopSignal(), waitMsMax: options.wait * 1000 },
@@ -198,7 +198,7 @@ type Module = typeof import('@sluice/sync/run-sync');
 
 interface SyncParts {
   readonly plans: Awaited<ReturnType<Module['planTables']>>;
-  readonly target: ReturnType<Module['openSyncTarget']>;
+  readonly target: Awaited<ReturnType<Module['openSyncTarget']>>;
   readonly dataset: Target;
   readonly context: CommandContext;
 }
@@ -275,7 +275,7 @@ async function showStatus(
   { out }: CommandContext,
 ): Promise<void> {
   const { openSyncTarget } = await import('@sluice/sync/run-sync');
-  const target = openSyncTarget(requireAddress(options), { clock: systemClock });
+  const target = await openSyncTarget(requireAddress(options), { clock: systemClock });
   let tables: readonly TableStatus[];
   try {
     tables = await target.status();

@@ -6,7 +6,6 @@
 import { systemClock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { DATASET_NAME } from '@sluice/protocol/dataset-name';
-import { serveFolder } from '../../app/serve-folder.ts';
 import { listDataFolder } from '../list-data-folder.ts';
 import { readVersion } from '../read-version.ts';
 import { getJson } from './get-json.ts';
@@ -141,6 +140,8 @@ async function openFolder(
   const names = await listNames(dataFolder, name, triedUrl);
   const chosen = name ?? chooseOnly(names, dataFolder);
   if (!names.includes(chosen)) throw missing(chosen, { dataFolder, triedUrl, names });
+  // A command that reads from a service starts faster without the modules of the service.
+  const { serveFolder } = await import('../../app/serve-folder.ts');
   const service = await serveFolder(
     { dataFolder, name: chosen, version: readVersion() },
     { clock: systemClock },
