@@ -1,6 +1,13 @@
 /** The part of the error catalogue about the command line, the configuration and the simulated node. */
 export const COMMAND_ERRORS = {
   // The command line.
+  'verify-different': {
+    text: 'the datasets differ, as described above; sluice verify without --against shows whether the stored files are damaged',
+  },
+  'verify-nothing-shared': { text: 'the datasets have no final block of the same slots' },
+  'verify-versions-differ': {
+    text: 'the services compute digests in different ways; use the same version of Sluice for both',
+  },
   'cli-usage': { text: 'the command line is not valid' },
   'cli-file-unreadable': { text: 'the file cannot be read' },
   'cli-file-too-large': { text: 'the file is larger than the limit for files of its kind' },

@@ -270,6 +270,8 @@ export interface ErrorDetails {
   'storage-full': StorageDetail;
   'storage-missing': StorageDetail;
   'verify-damaged': { readonly damages: number };
+  'verify-different': { readonly slot: number };
+  'verify-versions-differ': { readonly here: number; readonly there: number };
   'repair-source-differs': { readonly slot: number };
   'repair-refused': { readonly slot: number; readonly reason: string };
   'repair-incomplete': { readonly damages: number };

@@ -8,6 +8,7 @@ export type {
   Estimate,
   ProgramField,
   ProgramInterface,
+  RangeDigest,
   RecordCount,
 } from '@sluice/protocol/lookup-answers';
 export { decodeBase58, encodeBase58, isAddress, parseAddress } from './base/base58.ts';

@@ -64,6 +64,39 @@ test('behavior: activity and estimate send their parameters', async () => {
   expect(calls[2]?.init).toMatchObject({ method: 'POST', body: '{"fromBlock":1,"logs":[{}]}' });
 });
 
+test('behavior: a digest continues until its range is complete or not final, and adds the parts modulo 2^256', async () => {
+  const records = {
+    transactions: 1,
+    instructions: 2,
+    logs: 0,
+    balances: 0,
+    tokenBalances: 0,
+    rewards: 3,
+  };
+  const part = { version: 1, isComplete: false, blocks: 1, records };
+  const parts = [
+    { ...part, fromBlock: 1, toBlock: 9, digest: 'f'.repeat(64) },
+    { ...part, fromBlock: 10, toBlock: 19, digest: '3'.padStart(64, '0') },
+    { ...part, fromBlock: 20, toBlock: 19, blocks: 0, digest: '0'.repeat(64) },
+  ];
+  const stub = new StubFetch(() => ({ status: 200, body: JSON.stringify(parts.shift()) }));
+  const client = createClient({ url, fetch: stub.fetch });
+  expect(await client.digest({ to: 30 })).toEqual({
+    version: 1,
+    fromBlock: 1,
+    toBlock: 19,
+    isComplete: false,
+    blocks: 2,
+    records: { ...records, transactions: 2, instructions: 4, rewards: 6 },
+    digest: '2'.padStart(64, '0'),
+  });
+  expect(stub.calls.map((call) => call.url.slice(url.length))).toEqual([
+    '/digest?to=30',
+    '/digest?from=10&to=30',
+    '/digest?from=20&to=30',
+  ]);
+});
+
 test('behavior: a count continues until its range is complete, and adds the numbers', async () => {
   const none = {
     transactions: 0,

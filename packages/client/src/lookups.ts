@@ -1,13 +1,20 @@
 /** Looks up single blocks and transactions, the activity of a range, and the cost of a query. */
 
-import { type FieldName, type Kind, selectEveryField } from '@sluice/protocol/field-table';
+import {
+  type FieldName,
+  type Kind,
+  RECORD_ARRAY_NAMES,
+  selectEveryField,
+} from '@sluice/protocol/field-table';
 import type {
   Activity,
   Coverage,
   Estimate,
   ProgramInterface,
+  RangeDigest,
   RecordCount,
 } from '@sluice/protocol/lookup-answers';
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 import { decodeMarked } from './base/exact-json.ts';
 import { isSluiceError, SluiceError } from './base/sluice-error.ts';
@@ -57,6 +64,8 @@ export interface Lookups {
   activity(options?: ActivityOptions): Promise<Activity>;
   /** Returns which slots of a range are stored, proven to be skipped, not final, or missing. */
   coverage(options?: CoverageOptions): Promise<Coverage>;
+  /** Returns the digest of the final blocks of a range. A long range takes several requests. Slots that are not final are left out: `isComplete` is then false. */
+  digest(options?: CoverageOptions): Promise<RangeDigest>;
   /** Returns the names and types by which a program is decoded; null if the service has no IDL of it. */
   program(address: string, options?: LookupOptions): Promise<ProgramInterface | null>;
   /** Returns how much a query would have to read, according to the indexes. */
@@ -98,6 +107,17 @@ export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups
       get<Activity>(`/activity${toParameters(parameters)}`, signal),
     coverage: async ({ signal, ...parameters } = {}) =>
       get<Coverage>(`/coverage${toParameters(parameters)}`, signal),
+    digest: async ({ signal, from, to } = {}) => {
+      const digestFrom = (start: number | undefined) =>
+        get<RangeDigest>(`/digest${toParameters({ from: start, to })}`, signal);
+      let sum = await digestFrom(from);
+      while (!sum.isComplete) {
+        const more = await digestFrom(sum.toBlock + 1);
+        if (more.toBlock < more.fromBlock) break;
+        sum = joinDigests(sum, more);
+      }
+      return sum;
+    },
     estimate: async (query, { signal } = {}) =>
       send<Estimate>({ path: '/estimate', body: JSON.stringify(query), signal }),
     count: async (query, { signal } = {}) => {
@@ -127,6 +147,20 @@ function joinCounts(sum: RecordCount, more: RecordCount): RecordCount {
     rewards: sum.rewards + more.rewards,
     firstBlock: sum.firstBlock ?? more.firstBlock,
     lastBlock: more.lastBlock ?? sum.lastBlock,
+  };
+}
+
+/** Adds the digest of the following slots. */
+function joinDigests(sum: RangeDigest, more: RangeDigest): RangeDigest {
+  const added = BigInt.asUintN(256, BigInt(`0x${sum.digest}`) + BigInt(`0x${more.digest}`));
+  return {
+    version: sum.version,
+    fromBlock: sum.fromBlock,
+    toBlock: more.toBlock,
+    isComplete: more.isComplete,
+    blocks: sum.blocks + more.blocks,
+    records: mapKeys(RECORD_ARRAY_NAMES, (array) => sum.records[array] + more.records[array]),
+    digest: added.toString(16).padStart(64, '0'),
   };
 }
 

@@ -1,4 +1,4 @@
-/** The JSON of `GET /activity`, `GET /coverage`, `POST /estimate` and `POST /count`, which `docs/http.md` describes. */
+/** The JSON of `GET /activity`, `GET /coverage`, `GET /digest`, `POST /estimate` and `POST /count`, which `docs/http.md` describes. */
 import type { RecordArray } from './field-table.ts';
 
 type Counts<Name extends string> = Readonly<Record<Name, number>>;
@@ -70,6 +70,22 @@ export interface Coverage {
   readonly slots: Counts<CoverageRange['state']>;
   /** Ascending, without gaps. */
   readonly ranges: readonly CoverageRange[];
+}
+
+/** A digest of the final blocks of a range. Equal digests of equal ranges mean equal blocks and records. */
+export interface RangeDigest {
+  /** Digests of different versions cannot be compared. */
+  readonly version: number;
+  readonly fromBlock: number;
+  /** The last slot that is included. */
+  readonly toBlock: number;
+  /** False if the range has more than one request includes, or slots that are not final. The rest begins after `toBlock`. */
+  readonly isComplete: boolean;
+  readonly blocks: number;
+  /** The number of records of each kind. */
+  readonly records: Counts<RecordArray>;
+  /** 64 hexadecimal digits: the sum of the SHA-256 of the line of each block, modulo 2^256. */
+  readonly digest: string;
 }
 
 /**

@@ -9,14 +9,17 @@ import { join } from 'node:path';
 import type { Activity, Coverage, Estimate, RecordCount } from '@sluice/protocol/lookup-answers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { answerBlock } from '../engine/testing/reference/answer-query.ts';
 import { isCaughtUp, startWorld, type World } from '../ingest/testing/start-world.ts';
 import type { Block, Transaction } from '../ledger/block.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import {
   LISTED_TRANSACTION,
+  STORED_BLOCK,
   WHOLE_BLOCK,
   WHOLE_TRANSACTION,
 } from '../stream/lookups/selections.ts';
+import { sumHashes } from '../stream/testing/sum-hashes.ts';
 import {
   countBy,
   discriminatorsOf,
@@ -359,6 +362,21 @@ describe('coverage', () => {
 
   test('error: parameter-invalid for a range that ends before it begins', async () => {
     expect(await codeOf('/coverage?from=9&to=8')).toEqual([400, 'parameter-invalid', 'to']);
+  });
+});
+
+describe('digest', () => {
+  test('default: without a range, the digest adds the hashes of all final lines', async () => {
+    const finalized = snapshot.finalized?.number ?? -1;
+    const final = blocks.filter(({ header }) => header.number <= finalized);
+    const { text } = await get('/digest');
+    const digest = sumHashes(final.map((block) => answerBlock(STORED_BLOCK, block) ?? ''));
+    const expected = { version: 1, isComplete: true, blocks: final.length, digest };
+    expect(JSON.parse(text)).toMatchObject({ ...expected, toBlock: finalized });
+  });
+
+  test('error: parameter-invalid for a range that ends before it begins', async () => {
+    expect(await codeOf('/digest?from=9&to=8')).toEqual([400, 'parameter-invalid', 'to']);
   });
 });
 

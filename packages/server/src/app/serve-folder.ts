@@ -4,6 +4,7 @@ import { DIALECTS } from '@sluice/protocol/dialect';
 import { pino } from 'pino';
 import { StoredReader } from '../dataset/stored/stored-reader.ts';
 import { nodeFs } from '../storage/node-fs.ts';
+import { StoredDigests } from '../stream/lookups/digest-files.ts';
 import { loadConfig } from './config/load-config.ts';
 import { Service } from './service.ts';
 
@@ -39,7 +40,14 @@ export async function serveFolder(
   const service = await Service.start({ config, keys, version }, { clock, log });
   const { aliases } = reader.description;
   service.expect({ name, aliases: aliases.filter((alias) => alias !== name), dialects: DIALECTS });
-  service.open(name, { reader, ingest: () => null, isFed: false });
+  const stored = new StoredDigests(`${dataFolder}/${name}`, nodeFs);
+  // Only the process that writes the dataset adds to its folder.
+  const digestFiles = {
+    read: (window: number) => stored.read(window),
+    write: async () => undefined,
+    removeBelow: async () => undefined,
+  };
+  service.open(name, { reader, ingest: () => null, isFed: false, digestFiles });
   return {
     url: `http://127.0.0.1:${service.port}/datasets/${name}`,
     key,

@@ -14,6 +14,7 @@ import type { AlarmCode } from '../dataset/alarm-codes.ts';
 import { findDatasets } from '../dataset/stored/find-datasets.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import type { WriterLock } from '../storage/writer-lock.ts';
+import { StoredDigests } from '../stream/lookups/digest-files.ts';
 import { Closers } from './closers.ts';
 import type { Config } from './config/config-schema.ts';
 import type { LoadedConfig } from './config/load-config.ts';
@@ -244,6 +245,7 @@ async function openAll(
       await threads;
       service.open(name, {
         reader: dataset,
+        digestFiles: new StoredDigests(one.folder, nodeFs),
         isFed: isFed(one),
         ingest: () => running.ingest(),
         ledgerUnixMs: () => running.ledgerUnixMs?.() ?? dependencies.clock.unixMs(),

@@ -31,6 +31,7 @@ import { DatasetSegments } from '../stream/dataset-segments.ts';
 import { DatasetStreams } from '../stream/dataset-streams.ts';
 import { EngineEvaluator } from '../stream/engine-evaluator.ts';
 import { DatasetLookups } from '../stream/lookups/dataset-lookups.ts';
+import type { DigestFiles } from '../stream/lookups/digest-files.ts';
 import { SkippingEvaluator } from '../stream/skipping-evaluator.ts';
 import { STREAM_LIMITS, type StreamLimits } from '../stream/stream-limits.ts';
 import { warmUp } from '../stream/warm-up.ts';
@@ -60,6 +61,8 @@ export interface ServiceDataset {
   readonly isFed: boolean;
   /** The clock of a simulated ledger. Default: the system clock. */
   readonly ledgerUnixMs?: (() => number) | undefined;
+  /** Where the digests of blocks are stored. */
+  readonly digestFiles?: DigestFiles | undefined;
 }
 
 export interface ServiceDependencies {
@@ -207,6 +210,10 @@ export class Service {
       limits: this.#limits.stream,
     });
     this.#running.push(served.streams.run(this.#stop.signal));
+    if (dataset.digestFiles !== undefined && dataset.isFed) {
+      const { clock } = this.#dependencies;
+      this.#running.push(served.lookups.digests.follow(clock, this.#stop.signal));
+    }
     const { reader, isFed } = dataset;
     const { ledgerUnixMs } = served;
     const observe = this.timings.observeVisibleLag(name);
@@ -341,7 +348,7 @@ interface ServeDatasetDependencies extends ServiceDependencies {
 
 /** Connects a dataset to the engine: its streams and lookups. */
 export function serveDataset(
-  { reader, ingest, ledgerUnixMs }: ServiceDataset,
+  { reader, ingest, ledgerUnixMs, digestFiles }: ServiceDataset,
   dialects: readonly Dialect[],
   { clock, log, pool, answers, limits }: ServeDatasetDependencies,
 ): ServedDataset {
@@ -361,7 +368,7 @@ export function serveDataset(
   return {
     reader,
     streams,
-    lookups: new DatasetLookups({ dataset: reader, evaluator, segments, pool }),
+    lookups: new DatasetLookups({ dataset: reader, evaluator, segments, pool, digestFiles }),
     dialects,
     ingest,
     ledgerUnixMs: ledgerUnixMs ?? (() => clock.unixMs()),

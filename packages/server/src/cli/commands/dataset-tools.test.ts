@@ -12,7 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { systemClock } from '@sluice/base/clock';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { serveFolder } from '../../app/serve-folder.ts';
 import { WriterLock } from '../../storage/writer-lock.ts';
 import { main } from '../main.ts';
 
@@ -339,5 +341,54 @@ describe('sluice repair', () => {
     expect(other.err).toContain('[dataset-missing]');
     const locked = await whileHeld(() => run('repair', 'mine', '--data', data, '--from', folder));
     expect(locked.err).toContain('[data-folder-locked]');
+  });
+});
+
+describe('verify --against', () => {
+  /** Serves a copy of the dataset in which one log differs, or an equal one. */
+  async function against(change: (line: string) => string, ...options: string[]) {
+    const lines = readFileSync(join(folder, 'blocks.jsonl'), 'utf8').trimEnd().split('\n');
+    const other = join(folder, 'other.jsonl');
+    writeFileSync(other, `${lines.map((line, i) => (i === 3 ? change(line) : line)).join('\n')}\n`);
+    const dataFolder = join(folder, 'elsewhere');
+    await run('import', '--data', dataFolder, '--dataset', 'mine', other);
+    const service = await serveFolder(
+      { dataFolder, name: 'mine', version: '0.0.0-test' },
+      { clock: systemClock },
+    );
+    process.env['SLUICE_KEY'] = service.key;
+    try {
+      return await run('verify', '--data', data, '--against', service.url, ...options);
+    } finally {
+      delete process.env['SLUICE_KEY'];
+      await service.close();
+    }
+  }
+  const [start, end] = [() => slots[0], () => slots.at(-1)];
+
+  test('default: equal datasets have equal digests', async () => {
+    const { code, out } = await against((line) => line, '--dataset', 'mine');
+    expect(out).toMatch(`from slot ${start()} to ${end()}: 5 blocks`);
+    expect(code).toBe(0);
+  });
+
+  test('behavior: the first different block is found, with what differs', async () => {
+    const change = (line: string) => line.replace('"fee":5000', '"fee":5001');
+    const { code, out, err } = await against(change);
+    expect(out).toContain(`first at slot ${slots[3]}, after 3 equal blocks`);
+    expect(out).toMatch(/different: transactions \(\d+ in both\)\n/);
+    expect(err).toContain('verify-different');
+    expect(code).toBe(1);
+  });
+
+  test('behavior: a range below the difference is equal', async () => {
+    const change = (line: string) => line.replace('"fee":5000', '"fee":5001');
+    const { code } = await against(change, '--to', String(slots[2]));
+    expect(code).toBe(0);
+  });
+
+  test('error: verify-nothing-shared if the datasets have no slot in common', async () => {
+    const { err } = await against((line) => line, '--from', '100000');
+    expect(err).toContain('verify-nothing-shared');
   });
 });

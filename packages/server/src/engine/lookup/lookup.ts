@@ -9,6 +9,7 @@ import type { EngineSegment } from '../engine-segment.ts';
 import type { BlockRange, RunOptions, SegmentRun } from '../segment-run.ts';
 import { type ActivityLookup, countActivity, type SegmentActivity } from './count-activity.ts';
 import { type CountLookup, countRows } from './count-rows.ts';
+import { type DigestLookup, digestBlocks } from './digest-blocks.ts';
 import { estimateSegment, type SegmentEstimate } from './estimate-segment.ts';
 import { findMentions, type Mention, type MentionsLookup } from './find-mentions.ts';
 import { findSignature } from './find-signature.ts';
@@ -30,6 +31,7 @@ export type Lookup =
   | { readonly kind: 'prefixes' }
   | ActivityLookup
   | CountLookup
+  | DigestLookup
   | { readonly kind: 'estimate'; readonly selection: Selection; readonly range: BlockRange };
 
 export interface LookupResults {
@@ -39,6 +41,7 @@ export interface LookupResults {
   readonly prefixes: ReadonlyMap<string, number>;
   readonly activity: SegmentActivity;
   readonly count: RowCount;
+  readonly digest: Uint8Array;
   readonly estimate: SegmentEstimate;
 }
 
@@ -70,6 +73,8 @@ export function* runLookup(
       return yield* countActivity(lookup, context.open);
     case 'count':
       return yield* countRows(lookup, context.open, context.begin);
+    case 'digest':
+      return yield* digestBlocks(lookup, context.open, context.begin);
     case 'estimate':
       return estimateSegment(lookup, context.open);
   }

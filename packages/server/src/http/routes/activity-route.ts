@@ -63,6 +63,34 @@ export const coverageRoute = defineLookup({
   lookUp: (lookups, { parameters }) => lookups.coverage(parameters),
 });
 
+export const digestRoute = defineLookup({
+  method: 'GET',
+  url: '/datasets/:name/digest',
+  operationId: 'getDigest',
+  summary: 'A digest of the final blocks of a range, which is the same wherever they are stored.',
+  parameters: {
+    from: bounds.from,
+    to: Type.Optional(slot('The last slot, inclusive; the finalized head by default.')),
+  },
+  answer: Type.Object({
+    version: count('Digests of different versions cannot be compared.'),
+    fromBlock: count(),
+    toBlock: Type.Integer({ description: 'The last slot that is included.' }),
+    isComplete: Type.Boolean({ description: 'If false, the rest begins after toBlock.' }),
+    blocks: count(),
+    records: Type.Object({
+      transactions: count(),
+      instructions: count(),
+      logs: count(),
+      balances: count(),
+      tokenBalances: count(),
+      rewards: count(),
+    }),
+    digest: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  }),
+  lookUp: (lookups, { parameters, signal }) => lookups.digest(parameters, signal),
+});
+
 function entries(names: Readonly<Record<string, TSchema>>): TSchema {
   const transactions = count('The number of transactions of the range in which it occurs.');
   return Type.Array(Type.Object({ ...names, transactions }), { maxItems: 100 });

@@ -1,6 +1,6 @@
 /** Every route of the interface. `CONTRIBUTING.md` describes how to add one. */
 import { accountRoute } from './account-route.ts';
-import { activityRoute, coverageRoute } from './activity-route.ts';
+import { activityRoute, coverageRoute, digestRoute } from './activity-route.ts';
 import {
   datasetsRoute,
   descriptionRoute,
@@ -43,6 +43,7 @@ export const ROUTES: readonly AnyRoute[] = [
   accountRoute,
   activityRoute,
   coverageRoute,
+  digestRoute,
   estimateRoute,
   countRoute,
   programRoute,

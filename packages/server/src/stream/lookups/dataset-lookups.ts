@@ -5,7 +5,13 @@
 
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
-import type { Activity, Coverage, Estimate, RecordCount } from '@sluice/protocol/lookup-answers';
+import type {
+  Activity,
+  Coverage,
+  Estimate,
+  RangeDigest,
+  RecordCount,
+} from '@sluice/protocol/lookup-answers';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { segmentsDownFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
@@ -20,6 +26,7 @@ import { openHistoryFilter } from '../history-filter.ts';
 import { type ActivityRequest, countActivity } from './count-activity.ts';
 import { countQuery } from './count-query.ts';
 import { describeCoverage } from './describe-coverage.ts';
+import type { DigestFiles } from './digest-files.ts';
 import { estimateQuery } from './estimate-query.ts';
 import {
   type AccountRequest,
@@ -27,6 +34,7 @@ import {
   listAccountTransactions,
 } from './list-account-transactions.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
+import { RangeDigests } from './range-digests.ts';
 import { SegmentLookups } from './segment-lookups.ts';
 import { WHOLE_BLOCK, WHOLE_TRANSACTION } from './selections.ts';
 import { SignatureCandidates } from './signature-candidates.ts';
@@ -37,6 +45,8 @@ export interface DatasetLookupsDependencies {
   readonly evaluator: BlockEvaluator;
   readonly segments: DatasetSegments;
   readonly pool: EnginePool;
+  /** Where digests are stored. */
+  readonly digestFiles?: DigestFiles | undefined;
 }
 
 /** The result of a lookup, and the state of the chain that it was read from. */
@@ -46,6 +56,7 @@ export interface LookupResult<Value> {
 }
 
 export class DatasetLookups {
+  readonly digests: RangeDigests;
   readonly #dataset: DatasetReader;
   readonly #evaluator: BlockEvaluator;
   readonly #lookups: SegmentLookups;
@@ -56,6 +67,8 @@ export class DatasetLookups {
     this.#evaluator = new FinalizedHeadEvaluator(dependencies.evaluator);
     this.#lookups = new SegmentLookups(dependencies);
     this.#candidates = new SignatureCandidates(dependencies);
+    const { dataset, digestFiles: files } = dependencies;
+    this.digests = new RangeDigests({ dataset, lookups: this.#lookups, files });
   }
 
   /** Returns the complete line of a block as bytes. Throws a coded error for a slot that is not stored or was skipped. */
@@ -150,6 +163,16 @@ export class DatasetLookups {
       const { from = snapshot.start ?? 0 } = request;
       const { to = Math.max(from, snapshot.head?.number ?? 0) } = request;
       return describeCoverage(rangeOf(from, to), snapshot, this.#dataset);
+    });
+  }
+
+  /** Returns the digest of the final blocks of a range. A missing bound defaults to the bound of the final part of the dataset. */
+  digest(request: SlotBounds, signal: AbortSignal): Promise<LookupResult<RangeDigest>> {
+    return this.#withSnapshot(async (snapshot) => {
+      const { from = snapshot.start ?? 0 } = request;
+      const { to = Math.max(from, snapshot.finalized?.number ?? 0) } = request;
+      checkStart(from, 'from', snapshot);
+      return this.digests.digest(rangeOf(from, to), snapshot, signal);
     });
   }
 

@@ -6,6 +6,10 @@ export const LOOKUP_LIMITS = {
   countByteCountMax: 1 << 30,
   /** How many slots one request for coverage describes. */
   coverageSlotCountMax: 100_000,
+  /** How many windows of stored digests one request for a digest reads, apart from those in memory. */
+  digestReadCountMax: 4_096,
+  /** After so many blocks, a request for a digest computes no further window of digests that are not stored. */
+  digestBlockCountMax: 1_024,
   /** How many hot blocks, each a small segment in memory, a request for activity may count. */
   hotBlockCountMax: 512,
   /** How many segments an estimate includes. If there are more, it takes an evenly distributed sample. */

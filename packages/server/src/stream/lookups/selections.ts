@@ -1,17 +1,9 @@
-import { fieldNames, KINDS } from '@sluice/protocol/field-table';
+import { type FieldRow, fieldRows, selectEveryField } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { parseQuery } from '../../query/parse-query.ts';
 import type { Selection } from '../../query/query.ts';
 
-const fields = Object.fromEntries(
-  KINDS.map((kind) => [
-    kind,
-    Object.fromEntries(fieldNames(kind, 'ledger').map((name) => [name, true])),
-  ]),
-);
-
-/** Every record of a block, with every field. */
-export const WHOLE_BLOCK: Selection = select({
+const everything = {
   includeAllBlocks: true,
   transactions: [{}],
   instructions: [{}],
@@ -19,7 +11,13 @@ export const WHOLE_BLOCK: Selection = select({
   balances: [{}],
   tokenBalances: [{}],
   rewards: [{}],
-});
+};
+
+/** Every record of a block, with every field. */
+export const WHOLE_BLOCK: Selection = select(everything);
+
+/** Every record of a block, with the fields that are stored. Its lines are the input of digests: a new field needs a new version of them. */
+export const STORED_BLOCK: Selection = select(everything, ({ derived }) => derived !== true);
 
 /** Every record of a transaction, with every field. */
 export const WHOLE_TRANSACTION: Selection = select({
@@ -31,7 +29,10 @@ export const LISTED_TRANSACTION: Selection = select({
   transactions: [{ instructions: true, balances: true, tokenBalances: true }],
 });
 
-function select(items: object): Selection {
+function select(items: object, isWanted: (row: FieldRow) => boolean = () => true): Selection {
+  const fields = selectEveryField('ledger', (kind, name) =>
+    fieldRows(kind).some(([other, row]) => other === name && isWanted(row)),
+  );
   const options = { limits: QUERY_LIMITS, dialects: ['ledger'] } as const;
   return parseQuery({ fromBlock: 0, fields, ...items }, options);
 }
