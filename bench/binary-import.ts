@@ -14,13 +14,10 @@ import { join } from 'node:path';
 import { BinaryWriter } from '@sluice/grpc/binary-writer';
 import { encodeArchive } from '@sluice/grpc/encode-archive';
 import { encodeProtobufBlock, parseJsonBlock } from '@sluice/grpc/encode-json-block';
+import { TransactionKernel } from '@sluice/kernels/transaction-kernel';
 import { prepareDraft } from '@sluice/server/dist/ingest/prepare/prepared-block.js';
-import { TransactionKernel } from '@sluice/server/dist/kernels/transaction-kernel.js';
-import {
-  type BlockLine,
-  readBlockLines,
-} from '@sluice/server/dist/source/files/read-block-lines.js';
-import { blockReaders, kernelTexts } from '@sluice/server/dist/source/read-block.js';
+import { type BlockLine, readBlockLines } from '@sluice/source/files/read-block-lines';
+import { blockReaders, kernelTexts } from '@sluice/source/read-block';
 import { type Benchmark, quantilesOf } from './benchmark.ts';
 import { readArgs, readCount } from './read-args.ts';
 import { CommandProcess } from './service/command-process.ts';

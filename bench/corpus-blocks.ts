@@ -1,4 +1,4 @@
-import type { Block } from '@sluice/server/dist/ledger/block.js';
+import type { Block } from '@sluice/ledger/block';
 import { simulatedRecords } from './simulated-records.ts';
 
 interface CorpusOptions {

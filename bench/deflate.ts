@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { DeflateEncoder } from '@sluice/kernels/deflate-encoder';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
-import { DeflateEncoder } from '@sluice/server/dist/kernels/deflate-encoder.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
 import { type Benchmark, type Quantiles, quantilesOf, UsageFailure } from './benchmark.ts';
 import { corpusBlocks } from './corpus-blocks.ts';

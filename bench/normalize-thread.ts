@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort } from 'node:worker_threads';
-import { normalizeBlock } from '@sluice/server/dist/source/normalize/normalize-block.js';
+import { normalizeBlock } from '@sluice/source/normalize/normalize-block';
 import { type Quantiles, quantilesOf } from './benchmark.ts';
 import { type BenchBlock, readBlocks } from './read-blocks.ts';
 

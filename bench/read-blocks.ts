@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { assert } from '@sluice/base/assert';
-import type { Slot } from '@sluice/server/dist/ledger/primitives.js';
+import type { Slot } from '@sluice/ledger/primitives';
 import { SimulatedChain } from '@sluice/simulator/chain/chain';
 import { parseContentOptions } from '@sluice/simulator/content/content-options';
 import { BlockGenerator } from '@sluice/simulator/content/generate-block';

@@ -1,10 +1,10 @@
 import { assert } from '@sluice/base/assert';
-import type { Block } from '@sluice/server/dist/ledger/block.js';
-import { toSlot } from '@sluice/server/dist/ledger/primitives.js';
-import { normalizeBlock } from '@sluice/server/dist/source/normalize/normalize-block.js';
+import type { Block } from '@sluice/ledger/block';
+import { toSlot } from '@sluice/ledger/primitives';
 import { SimulatedChain } from '@sluice/simulator/chain/chain';
 import { type ContentInput, parseContentOptions } from '@sluice/simulator/content/content-options';
 import { renderContent } from '@sluice/simulator/render-content';
+import { normalizeBlock } from '@sluice/source/normalize/normalize-block';
 
 /** Generates blocks of the final chain of a simulated ledger from a slot on, as records without votes. */
 export function* simulatedRecords(

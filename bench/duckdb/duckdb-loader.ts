@@ -1,7 +1,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Block } from '@sluice/server/dist/ledger/block.js';
+import type { Block } from '@sluice/ledger/block';
 import { columnTypes, openDuckdb, runScript } from './duckdb.ts';
 import { createTables, TABLE_NAMES, type TableName } from './tables.ts';
 import { writeRows } from './write-rows.ts';

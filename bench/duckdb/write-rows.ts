@@ -1,10 +1,5 @@
-import type {
-  AddressTableLookup,
-  Block,
-  Instruction,
-  Transaction,
-} from '@sluice/server/dist/ledger/block.js';
-import { discriminator } from '@sluice/server/dist/ledger/discriminator.js';
+import type { AddressTableLookup, Block, Instruction, Transaction } from '@sluice/ledger/block';
+import { discriminator } from '@sluice/ledger/discriminator';
 import type { TableName } from './tables.ts';
 
 /**

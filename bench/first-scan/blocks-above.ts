@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { encodeBase58 } from '@sluice/base/base58';
-import type { BlockLine } from '@sluice/server/dist/source/files/read-block-lines.js';
-import { normalizeBlock } from '@sluice/server/dist/source/normalize/normalize-block.js';
 import { STREAM_LIMITS } from '@sluice/server/dist/stream/stream-limits.js';
+import type { BlockLine } from '@sluice/source/files/read-block-lines';
+import { normalizeBlock } from '@sluice/source/normalize/normalize-block';
 
 const blockCount = STREAM_LIMITS.sharedSlotCountMax + 16;
 

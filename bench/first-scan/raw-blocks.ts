@@ -3,12 +3,9 @@ import { createWriteStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import type { Block } from '@sluice/server/dist/ledger/block.js';
-import {
-  type BlockLine,
-  readBlockLines,
-} from '@sluice/server/dist/source/files/read-block-lines.js';
-import { normalizeBlock } from '@sluice/server/dist/source/normalize/normalize-block.js';
+import type { Block } from '@sluice/ledger/block';
+import { type BlockLine, readBlockLines } from '@sluice/source/files/read-block-lines';
+import { normalizeBlock } from '@sluice/source/normalize/normalize-block';
 import { UsageFailure } from '../benchmark.ts';
 import { CommandProcess } from '../service/command-process.ts';
 import { writeBlocksAbove } from './blocks-above.ts';

@@ -1,5 +1,5 @@
-import type { Block } from '@sluice/server/dist/ledger/block.js';
-import { discriminator } from '@sluice/server/dist/ledger/discriminator.js';
+import type { Block } from '@sluice/ledger/block';
+import { discriminator } from '@sluice/ledger/discriminator';
 import { event, infrastructure } from './well-known.ts';
 
 /** A program and the start of its instruction data. */

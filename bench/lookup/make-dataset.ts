@@ -3,13 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeBase58 } from '@sluice/base/base58';
 import { systemClock } from '@sluice/base/clock';
-import type { SealedSegment } from '@sluice/server/dist/chain/chain-snapshot.js';
-import { Dataset } from '@sluice/server/dist/dataset/dataset.js';
-import { makeIndexInThread } from '@sluice/server/dist/dataset/history/index-thread.js';
-import { SegmentBuffer } from '@sluice/server/dist/dataset/merge/built-segment.js';
-import { describeBuilt } from '@sluice/server/dist/dataset/segment-store.js';
-import { createDataset } from '@sluice/server/dist/dataset/stored/create-dataset.js';
-import type { Block } from '@sluice/server/dist/ledger/block.js';
+import type { Block } from '@sluice/ledger/block';
 import {
   type Address,
   type Signature,
@@ -17,7 +11,13 @@ import {
   toBlockHash,
   toSignature,
   toSlot,
-} from '@sluice/server/dist/ledger/primitives.js';
+} from '@sluice/ledger/primitives';
+import type { SealedSegment } from '@sluice/server/dist/chain/chain-snapshot.js';
+import { Dataset } from '@sluice/server/dist/dataset/dataset.js';
+import { makeIndexInThread } from '@sluice/server/dist/dataset/history/index-thread.js';
+import { SegmentBuffer } from '@sluice/server/dist/dataset/merge/built-segment.js';
+import { describeBuilt } from '@sluice/server/dist/dataset/segment-store.js';
+import { createDataset } from '@sluice/server/dist/dataset/stored/create-dataset.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
 import { nodeFs } from '@sluice/server/dist/storage/node-fs.js';
 import { datasetName } from '../service/processes.ts';

@@ -4,9 +4,9 @@
  * are closest to a target, so that any seed gives queries of similar cost.
  */
 import { assert } from '@sluice/base/assert';
+import type { Block } from '@sluice/ledger/block';
+import { discriminator } from '@sluice/ledger/discriminator';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
-import type { Block } from '@sluice/server/dist/ledger/block.js';
-import { discriminator } from '@sluice/server/dist/ledger/discriminator.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
 import { parseBody } from '../parse-body.ts';
 import { simulatedRecords } from '../simulated-records.ts';

@@ -1,4 +1,4 @@
-import { readBlockLines } from '@sluice/server/dist/source/files/read-block-lines.js';
+import { readBlockLines } from '@sluice/source/files/read-block-lines';
 
 /** The time of `JSON.parse` for the blocks of a file, one after another in one thread. */
 export interface ParseBaseline {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { encodeBase58 } from '@sluice/base/base58';
 import { systemClock } from '@sluice/base/clock';
 import { afterAll, expect, test } from 'vitest';
+import { toBlockHash, toSlot } from '../../packages/ledger/src/primitives.ts';
 import { applyChanges } from '../../packages/server/src/chain/apply-changes.ts';
 import {
   emptySnapshot,
@@ -14,7 +15,6 @@ import {
 import { chooseList, listFile } from '../../packages/server/src/chain/segment-lists.ts';
 import { ManifestLog } from '../../packages/server/src/cluster/bucket-manifest.ts';
 import { buildList } from '../../packages/server/src/dataset/list-files.ts';
-import { toBlockHash, toSlot } from '../../packages/server/src/ledger/primitives.ts';
 import { S3Client } from '../../packages/server/src/object-store/s3-client.ts';
 import { ClusterMember } from './services/member.ts';
 import { type NatsCluster, startNats } from './services/start-nats.ts';

@@ -19,10 +19,10 @@ import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
 import { verifyIndex } from '../../packages/server/src/segment/history/read-index.ts';
 import { decodeBlocks } from '../../packages/server/src/segment/read/decode-blocks.ts';
 import { openSegment, verifySegment } from '../../packages/server/src/segment/read/open-segment.ts';
-import { normalizeBlock } from '../../packages/server/src/source/normalize/normalize-block.ts';
-import { wholeBlock } from '../../packages/server/src/source/testing/damaged-block.ts';
-import { slot, toBytes } from '../../packages/server/src/source/testing/raw-block.ts';
 import { scanJournal } from '../../packages/server/src/storage/scan-journal.ts';
+import { normalizeBlock } from '../../packages/source/src/normalize/normalize-block.ts';
+import { wholeBlock } from '../../packages/source/src/testing/damaged-block.ts';
+import { slot, toBytes } from '../../packages/source/src/testing/raw-block.ts';
 import { makePlan, newMachine, ScriptRun } from '../simulation/kill-matrix.ts';
 import { startProcess } from '../simulation/mortal-process.ts';
 

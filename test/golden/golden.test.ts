@@ -3,7 +3,7 @@ import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { describe, expect, test } from 'vitest';
 import { answerQuery } from '../../packages/server/src/engine/testing/reference/answer-query.ts';
 import { answerFast } from '../../packages/server/src/engine/testing/answer-fast.ts';
-import type { Block } from '../../packages/server/src/ledger/block.ts';
+import type { Block } from '../../packages/ledger/src/block.ts';
 import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
 import type { Query } from '../../packages/server/src/query/query.ts';
 import { readGoldenBlocks, readGoldenQueries } from './read-golden.ts';

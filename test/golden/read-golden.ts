@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { base58 } from '@scure/base';
 import { fieldRows, KINDS } from '@sluice/protocol/field-table';
-import type { Block } from '../../packages/server/src/ledger/block.ts';
+import type { Block } from '../../packages/ledger/src/block.ts';
 
 const folder = dirname(fileURLToPath(import.meta.url));
 

@@ -10,8 +10,8 @@ import type {
   Log,
   TokenBalance,
   Transaction,
-} from '../../packages/server/src/ledger/block.ts';
-import { neutralRecord } from '../../packages/server/src/ledger/testing/stored-fields.ts';
+} from '../../packages/ledger/src/block.ts';
+import { neutralRecord } from '../../packages/ledger/src/testing/stored-fields.ts';
 import {
   joinSides,
   NO_SIDE,

@@ -1,15 +1,15 @@
 /** The ledger of a simulation: every block that was ever produced, as a tree, and the branch that the ledger has now. */
 import { encodeBase58 } from '@sluice/base/base58';
 import type { Random } from '@sluice/base/random';
-import type { Block, BlockHeader } from '../../packages/server/src/ledger/block.ts';
+import type { Block, BlockHeader } from '../../packages/ledger/src/block.ts';
 import {
   type Address,
   toAddress,
   toBlockHash,
   toSignature,
   toSlot,
-} from '../../packages/server/src/ledger/primitives.ts';
-import { neutralRecord } from '../../packages/server/src/ledger/testing/stored-fields.ts';
+} from '../../packages/ledger/src/primitives.ts';
+import { neutralRecord } from '../../packages/ledger/src/testing/stored-fields.ts';
 import { buildSegment } from '../../packages/server/src/segment/write/build-segment.ts';
 import { startUnixMs } from './scheduler.ts';
 

@@ -3,13 +3,14 @@
  * Every state must follow from the one before it by a rule, also across crashes, and every response must be the response to some state that
  * was visible while the request was open.
  */
+
+import type { BlockRef } from '../../packages/ledger/src/block.ts';
 import type { ChainSnapshot } from '../../packages/server/src/chain/chain-snapshot.ts';
 import type { Retention } from '../../packages/server/src/dataset/retention.ts';
 import {
   answerBlock,
   headerLine,
 } from '../../packages/server/src/engine/testing/reference/answer-query.ts';
-import type { BlockRef } from '../../packages/server/src/ledger/block.ts';
 import type { Query } from '../../packages/server/src/query/query.ts';
 import type { Ledger, LedgerBlock } from './ledger.ts';
 

@@ -251,7 +251,7 @@ export const plantedBugs = [
   },
   {
     name: 'a quarantine never ends',
-    file: `${server}/source/source-health.ts`,
+    file: 'packages/source/src/source-health.ts',
     find: "this.#state = 'quarantined';\n    this.#wait(quarantineMs);",
     replace: "this.#state = 'quarantined';\n    this.#wait(quarantineMs * 1_000);",
     tests: [`${server}/ingest/faults.test.ts`],

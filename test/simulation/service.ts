@@ -2,6 +2,7 @@
 import { CodedError } from '@sluice/base/errors';
 import type { Random } from '@sluice/base/random';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import type { Slot } from '../../packages/ledger/src/primitives.ts';
 import { serveDataset } from '../../packages/server/src/app/service.ts';
 import { Dataset } from '../../packages/server/src/dataset/dataset.ts';
 import type { DatasetLimits } from '../../packages/server/src/dataset/dataset-limits.ts';
@@ -20,7 +21,6 @@ import { PublicServer } from '../../packages/server/src/http/public-server.ts';
 import { DatasetDirectory } from '../../packages/server/src/http/served-dataset.ts';
 import type { StartPoint } from '../../packages/server/src/ingest/follow/choose-start.ts';
 import { Ingester } from '../../packages/server/src/ingest/ingester.ts';
-import type { Slot } from '../../packages/server/src/ledger/primitives.ts';
 import type { SimFs } from '../../packages/server/src/storage/testing/sim-fs.ts';
 import { AnswerCache } from '../../packages/server/src/stream/answer-cache.ts';
 import { STREAM_LIMITS } from '../../packages/server/src/stream/stream-limits.ts';

@@ -1,7 +1,7 @@
 /** The configuration of a simulated service. Small limits make rare things frequent. */
 import type { Random } from '@sluice/base/random';
+import { toSlot } from '../../packages/ledger/src/primitives.ts';
 import type { Retention } from '../../packages/server/src/dataset/retention.ts';
-import { toSlot } from '../../packages/server/src/ledger/primitives.ts';
 import type { ServiceSettings } from './service.ts';
 
 export interface WorldSettings {

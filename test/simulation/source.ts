@@ -1,12 +1,12 @@
 /** A source in memory with latencies, failures and lies. */
 import { CodedError } from '@sluice/base/errors';
 import type { Random } from '@sluice/base/random';
+import type { BlockHeader } from '../../packages/ledger/src/block.ts';
+import { type Slot, toSlot } from '../../packages/ledger/src/primitives.ts';
 import type { PreparedBlock } from '../../packages/server/src/ingest/prepare/prepared-block.ts';
-import type { BlockHeader } from '../../packages/server/src/ledger/block.ts';
-import { type Slot, toSlot } from '../../packages/server/src/ledger/primitives.ts';
-import { newCounts } from '../../packages/server/src/source/normalize/normalize-counts.ts';
-import { refusal, type SourceResult } from '../../packages/server/src/source/refusal.ts';
-import type { Commitment, Source } from '../../packages/server/src/source/source.ts';
+import { newCounts } from '../../packages/source/src/normalize/normalize-counts.ts';
+import { refusal, type SourceResult } from '../../packages/source/src/refusal.ts';
+import type { Commitment, Source } from '../../packages/source/src/source.ts';
 import type { Ledger, LedgerBlock } from './ledger.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 

@@ -1,6 +1,6 @@
 /** The instructions of the programs with an IDL in one transaction, each with its events and the tokens that it moved. */
 import assert from 'node:assert/strict';
-import type { TokenBalance } from '../../packages/server/src/ledger/block.ts';
+import type { TokenBalance } from '../../packages/ledger/src/block.ts';
 import { type Decoded, IDLS, type Idl, isEventCall, type Values } from './read-idl.ts';
 import {
   type Call,

@@ -1,5 +1,5 @@
 /** Checks the laws of the simulated ledger on the records of its blocks, independently of the code that generates them. */
-import type { Block } from '../../packages/server/src/ledger/block.ts';
+import type { Block } from '../../packages/ledger/src/block.ts';
 import { EventChecker } from './check-events.ts';
 import { TokenIndexer } from './token-indexer.ts';
 import {

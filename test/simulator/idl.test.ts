@@ -1,6 +1,6 @@
 /** Checks that the IDLs in docs/idl describe the instructions and events of the simulated programs. */
 import { describe, expect, test } from 'vitest';
-import type { Block } from '../../packages/server/src/ledger/block.ts';
+import type { Block } from '../../packages/ledger/src/block.ts';
 import { simulatedBlocks } from '../../packages/simulator/src/testing/simulated-blocks.ts';
 import { IDLS, type Idl, isEventCall } from './read-idl.ts';
 import { Call } from './transaction-records.ts';

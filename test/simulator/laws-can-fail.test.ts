@@ -4,7 +4,7 @@ import { encodeBase58 } from '@sluice/base/base58';
 import { SimulatedChain } from '@sluice/simulator/chain/chain';
 import type { ChainBlock } from '@sluice/simulator/chain/chain-block';
 import { describe, expect, test } from 'vitest';
-import type { Block, Instruction, Log } from '../../packages/server/src/ledger/block.ts';
+import type { Block, Instruction, Log } from '../../packages/ledger/src/block.ts';
 import { expectedBlock } from '../../packages/simulator/src/content/testing/expected-block.ts';
 import { LawChecker } from './check-laws.ts';
 import { generatorOf, SMALL } from './law-runs.ts';

@@ -7,12 +7,12 @@ import { type ContentInput, parseContentOptions } from '@sluice/simulator/conten
 import { BlockGenerator } from '@sluice/simulator/content/generate-block';
 import { renderRawBlock } from '@sluice/simulator/content/render-raw-block';
 import { describe, expect, test } from 'vitest';
-import type { Block } from '../../packages/server/src/ledger/block.ts';
-import { toSlot } from '../../packages/server/src/ledger/primitives.ts';
-import { normalizeBlock } from '../../packages/server/src/source/normalize/normalize-block.ts';
+import type { Block } from '../../packages/ledger/src/block.ts';
+import { toSlot } from '../../packages/ledger/src/primitives.ts';
 import { chainBlockOf } from '../../packages/simulator/src/content/testing/chain-block-of.ts';
 import { expectedBlock } from '../../packages/simulator/src/content/testing/expected-block.ts';
 import { STRESS_PRESETS } from '../../packages/simulator/src/content/testing/stress-presets.ts';
+import { normalizeBlock } from '../../packages/source/src/normalize/normalize-block.ts';
 
 /** Compares record by record, so that a difference shows the record and not four megabytes. */
 function expectSameBlock(actual: Block, expected: Block, place: string): void {

@@ -3,7 +3,7 @@
  * token balances alone. It knows the token programs, not the simulator. The first known amount of an account is the one before the
  * first transaction that names it, as for any indexer that starts in the middle of a ledger.
  */
-import type { TokenBalance } from '../../packages/server/src/ledger/block.ts';
+import type { TokenBalance } from '../../packages/ledger/src/block.ts';
 import {
   type Call,
   MINT_TO,

@@ -8,7 +8,7 @@ import type {
   Log,
   TokenBalance,
   Transaction,
-} from '../../packages/server/src/ledger/block.ts';
+} from '../../packages/ledger/src/block.ts';
 
 const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';

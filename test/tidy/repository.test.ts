@@ -94,7 +94,7 @@ test('behavior: S-14 threads get no environment variables', () => {
 
 test('limit: S-12 the runtime dependencies are few and exact', () => {
   const manifests = files.filter(({ path }) => /^packages\/[^/]+\/package\.json$/.test(path));
-  expect(manifests).toHaveLength(10);
+  expect(manifests).toHaveLength(13);
   expectNone(findDependencyFaults(manifests));
 });
 

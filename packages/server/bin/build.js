@@ -26,7 +26,10 @@ const stampFile = join(serverFolder, 'dist', '.stamp');
 const packageNames = [
   'base',
   'protocol',
+  'ledger',
+  'kernels',
   'grpc',
+  'source',
   'arrow',
   'decode',
   'simulator',
@@ -36,13 +39,16 @@ const packageNames = [
 ];
 // Each file directly in a folder `assembly` becomes one WebAssembly module of the same name. Shared code is in the
 // folders below it and in `base`. `layout` has the constants that kernels share with TypeScript.
-const kernelFolders = ['server', 'simulator'].map((name) => ({
-  sources: join(root, 'packages', name, 'src', 'kernels'),
-  assembly: join(root, 'packages', name, 'src', 'kernels', 'assembly'),
-  output: join(root, 'packages', name, 'dist', 'kernels'),
+const kernelFolders = [
+  ['kernels', '.'],
+  ['simulator', 'kernels'],
+].map(([name, folder]) => ({
+  sources: join(root, 'packages', name, 'src', folder),
+  assembly: join(root, 'packages', name, 'src', folder, 'assembly'),
+  output: join(root, 'packages', name, 'dist', folder),
 }));
 const sharedKernelFolder = join(root, 'packages', 'base', 'src', 'assembly');
-const kernelStampFile = join(serverFolder, 'dist', 'kernels', '.stamp');
+const kernelStampFile = join(root, 'packages', 'kernels', 'dist', '.stamp');
 const webFolder = join(root, 'packages', 'web');
 const webStampFile = join(webFolder, 'dist', '.stamp');
 const lockWaitMsMax = 300_000;

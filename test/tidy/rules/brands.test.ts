@@ -3,7 +3,7 @@ import { parseSource } from '../source-file.ts';
 import { findForeignBrands } from './brands.ts';
 
 const home = {
-  path: 'packages/server/src/ledger/primitives.ts',
+  path: 'packages/ledger/src/primitives.ts',
   text: "export type Slot = Brand<number, 'Slot'>; export const toSlot = (n: number) => n as Slot;",
 };
 

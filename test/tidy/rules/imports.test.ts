@@ -45,7 +45,7 @@ test('error: a re-export is found', () => {
 
 test('behavior: the entry file of a kernel may re-export, shared files may not', () => {
   const text = "export { pack } from './lz';";
-  const assembly = 'packages/server/src/kernels/assembly';
+  const assembly = 'packages/kernels/src/assembly';
   expect(findBarrels([parseSource({ path: `${assembly}/codec.ts`, text })])).toEqual([]);
   expect(findBarrels([parseSource({ path: `${assembly}/common/a.ts`, text })])).toHaveLength(1);
 });

@@ -30,7 +30,7 @@ export function findCycles(files: readonly SourceFile[]): Finding[] {
 }
 
 /** The exports of a kernel's entry file are the interface of its WebAssembly module, so it may re-export. */
-const kernelEntry = /^packages\/\w+\/src\/kernels\/assembly\/[^/]+\.ts$/;
+const kernelEntry = /^packages\/(?:kernels\/src|simulator\/src\/kernels)\/assembly\/[^/]+\.ts$/;
 
 /** The entry file of a published package, which names its public surface. */
 const publishedEntry = 'packages/client/src/client.ts';

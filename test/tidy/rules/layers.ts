@@ -6,10 +6,9 @@ import { isTestOnly } from '../source-file.ts';
  * row must not import each other. `cli` uses `app`, so each has its own row.
  */
 const LAYERS: readonly (readonly string[])[] = [
-  ['kernels'],
-  ['ledger', 'storage'],
+  ['storage'],
   ['object-store'],
-  ['query', 'source', 'segment'],
+  ['query', 'segment'],
   ['engine', 'chain'],
   ['dataset'],
   ['cluster'],
@@ -25,16 +24,22 @@ const packageImports: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   arrow: ['base'],
   decode: ['base', 'protocol'],
+  ledger: ['base', 'protocol'],
+  kernels: ['base'],
   grpc: ['base'],
+  source: ['base', 'protocol', 'ledger', 'kernels', 'grpc'],
   simulator: ['base', 'protocol', 'grpc'],
-  server: ['arrow', 'base', 'protocol', 'client', 'decode', 'grpc', 'simulator', 'sync'],
+  server: [
+    ...['arrow', 'base', 'protocol', 'ledger', 'kernels', 'source'],
+    ...['client', 'decode', 'grpc', 'simulator', 'sync'],
+  ],
   sync: ['arrow', 'base', 'protocol', 'client'],
   client: ['protocol'],
   web: ['client', 'protocol'],
 };
 
 /** Pure layers: files, sockets and processes are passed in, so that one seed reproduces a run. */
-const coreFolders = new Set(['ledger', 'query', 'segment', 'engine', 'chain', 'dataset']);
+const coreFolders = new Set(['query', 'segment', 'engine', 'chain', 'dataset']);
 const worldModules =
   /^(node:)?(fs|fs\/promises|net|http|https|http2|tls|dgram|dns|child_process)$|^(undici|ws|fastify)$/;
 

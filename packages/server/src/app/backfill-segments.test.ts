@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
 import { Random } from '@sluice/base/random';
+import { toSlot } from '@sluice/ledger/primitives';
 import { afterEach, expect, test } from 'vitest';
 import { refAt, runOf } from '../cluster/testing/member.ts';
 import { Dataset } from '../dataset/dataset.ts';
@@ -13,7 +14,6 @@ import { Backfill } from '../ingest/backfill/backfill.ts';
 import { BlockLoader } from '../ingest/follow/block-loader.ts';
 import { FollowedSource } from '../ingest/follow/followed-source.ts';
 import { prepareOnce } from '../ingest/testing/prepare-once.ts';
-import { toSlot } from '../ledger/primitives.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { type Meddling, startMeddler, startPortal } from './testing/start-portal.ts';
 

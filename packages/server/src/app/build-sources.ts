@@ -1,12 +1,12 @@
 import { unreachable } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
+import type { Slot } from '@sluice/ledger/primitives';
 import type { SimulatedLedger } from '@sluice/simulator/simulated-ledger';
 import type { SimulatedNode } from '@sluice/simulator/start-node';
 import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
-import type { Slot } from '../ledger/primitives.ts';
-import type { SourceOptions } from '../source/open-source.ts';
-import type { RpcSourceOptions } from '../source/rpc/rpc-source.ts';
-import { socketAddresses } from '../source/rpc/socket-addresses.ts';
+import type { SourceOptions } from '@sluice/source/open-source';
+import type { RpcSourceOptions } from '@sluice/source/rpc/rpc-source';
+import { socketAddresses } from '@sluice/source/rpc/socket-addresses';
 import type { Closers } from './closers.ts';
 import type { DatasetConfig } from './config/config-schema.ts';
 import type { RpcSourceConfig, SimulatorSourceConfig } from './config/source-schemas.ts';

@@ -1,4 +1,7 @@
 import { availableParallelism } from 'node:os';
+import type { BlockHash, Slot } from '@sluice/ledger/primitives';
+import { LineBuffers } from '@sluice/source/files/line-buffers';
+import { readBlockFiles } from '@sluice/source/files/read-block-files';
 import type { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import {
@@ -7,9 +10,6 @@ import {
   type ImportProgress,
   importBlocks,
 } from '../ingest/import-blocks.ts';
-import type { BlockHash, Slot } from '../ledger/primitives.ts';
-import { LineBuffers } from '../source/files/line-buffers.ts';
-import { readBlockFiles } from '../source/files/read-block-files.ts';
 import { Closers } from './closers.ts';
 import { startPreparers } from './start-preparing.ts';
 

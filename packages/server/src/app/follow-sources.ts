@@ -1,13 +1,13 @@
 import type { Clock } from '@sluice/base/clock';
 import { Random } from '@sluice/base/random';
+import { toSlot } from '@sluice/ledger/primitives';
+import type { SourceOptions } from '@sluice/source/open-source';
+import { FetchThread } from '@sluice/source/rpc/fetch-thread';
 import type { Logger } from 'pino';
 import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { StartPoint } from '../ingest/follow/choose-start.ts';
 import { Ingester } from '../ingest/ingester.ts';
-import { toSlot } from '../ledger/primitives.ts';
-import type { SourceOptions } from '../source/open-source.ts';
-import { FetchThread } from '../source/rpc/fetch-thread.ts';
 import { SourceBuilder } from './build-sources.ts';
 import { Closers } from './closers.ts';
 import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';

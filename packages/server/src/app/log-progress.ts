@@ -1,8 +1,8 @@
 import type { Clock } from '@sluice/base/clock';
+import type { SourceStatus } from '@sluice/source/source-health';
 import type { Logger } from 'pino';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
-import type { SourceStatus } from '../source/source-health.ts';
 
 export interface LogProgressDependencies {
   readonly log: Logger;

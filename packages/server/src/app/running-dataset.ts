@@ -1,6 +1,6 @@
+import type { Slot } from '@sluice/ledger/primitives';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
-import type { Slot } from '../ledger/primitives.ts';
 import type { PlannedDataset } from './plan-datasets.ts';
 
 /** A dataset, and how it is written if it is shared with other processes. */

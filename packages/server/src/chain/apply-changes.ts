@@ -4,8 +4,8 @@
  */
 import { assert, unreachable } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
-import type { BlockRef } from '../ledger/block.ts';
-import { type BlockHash, type Slot, toSlot } from '../ledger/primitives.ts';
+import type { BlockRef } from '@sluice/ledger/block';
+import { type BlockHash, type Slot, toSlot } from '@sluice/ledger/primitives';
 import type { ChainChange } from './chain-change.ts';
 import type {
   Anchor,

@@ -1,5 +1,5 @@
-import type { BlockRef } from '../ledger/block.ts';
-import type { Slot } from '../ledger/primitives.ts';
+import type { BlockRef } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
 import type { Anchor, HotBlock, IndexRun, SealedSegment, SegmentList } from './chain-snapshot.ts';
 import type { ListContent } from './segment-lists.ts';
 

@@ -7,8 +7,8 @@
  *
  * All blocks in segments are finalized. The finalized head may be in either part.
  */
-import type { BlockHeader, BlockRef } from '../ledger/block.ts';
-import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
+import type { BlockHash, Slot } from '@sluice/ledger/primitives';
 import type { IndexShape } from '../segment/history/layout.ts';
 import type { SignatureIndexRange } from '../segment/indexes/signature-index-range.ts';
 

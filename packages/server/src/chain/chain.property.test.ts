@@ -1,7 +1,7 @@
 import { isCodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { BlockHeader } from '../ledger/block.ts';
 import { applyChanges } from './apply-changes.ts';
 import type { ChainChange } from './chain-change.ts';
 import { type ChainSnapshot, emptySnapshot, type SealedSegment } from './chain-snapshot.ts';

@@ -1,5 +1,5 @@
+import type { BlockHeader } from '@sluice/ledger/block';
 import { describe, expect, test } from 'vitest';
-import type { BlockHeader } from '../ledger/block.ts';
 import { applyChanges } from './apply-changes.ts';
 import { type ChainSnapshot, emptySnapshot, type SealedSegment } from './chain-snapshot.ts';
 import {

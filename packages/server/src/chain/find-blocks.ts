@@ -4,8 +4,8 @@
  */
 import { assert } from '@sluice/base/assert';
 import { elementAt } from '@sluice/base/element-at';
-import type { BlockHeader, BlockRef } from '../ledger/block.ts';
-import { parseBlockHash, type Slot } from '../ledger/primitives.ts';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
+import { parseBlockHash, type Slot } from '@sluice/ledger/primitives';
 import type { ChainSnapshot, HotBlock, SealedSegment } from './chain-snapshot.ts';
 import { findSegment, type ReadList, segmentsDownFrom, segmentsFrom } from './segment-lists.ts';
 

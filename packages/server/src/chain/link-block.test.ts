@@ -1,6 +1,6 @@
 import { isCodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
 import { expect, test } from 'vitest';
-import type { BlockHeader } from '../ledger/block.ts';
 import { emptySnapshot } from './chain-snapshot.ts';
 import { checkLink, headLinkPoint, type ParentPoint } from './link-block.ts';
 import { hash, makeHeader, slot } from './testing/chain-fixtures.ts';

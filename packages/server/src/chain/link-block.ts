@@ -1,7 +1,7 @@
 /** Checks that a block is the child of another. Every block that enters a chain passes this check. */
 import { CodedError } from '@sluice/base/errors';
-import type { BlockHeader } from '../ledger/block.ts';
-import type { BlockHash, Slot } from '../ledger/primitives.ts';
+import type { BlockHeader } from '@sluice/ledger/block';
+import type { BlockHash, Slot } from '@sluice/ledger/primitives';
 import type { ChainSnapshot } from './chain-snapshot.ts';
 
 /** A block as its children must refer to it. Null fields are unknown, as for an anchor that was never read. */

@@ -1,5 +1,5 @@
+import type { MissingKind } from '@sluice/source/normalize/normalize-options';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { MissingKind } from '../source/normalize/normalize-options.ts';
 
 /** The options for normalizing blocks of every command that reads files of blocks. */
 export interface NormalizeChoice {

@@ -1,7 +1,7 @@
+import { parseSlot, type Slot } from '@sluice/ledger/primitives';
 import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { InvalidArgumentError } from 'commander';
 import { parseRetention } from '../app/config/parse-retention.ts';
-import { parseSlot, type Slot } from '../ledger/primitives.ts';
 
 export interface NumberRange {
   readonly min: number;

@@ -1,7 +1,7 @@
 import { env } from 'node:process';
+import type { SourceOptions } from '@sluice/source/open-source';
+import { ADDRESSES } from '@sluice/source/source-addresses';
 import { type Command, Option } from 'commander';
-import type { SourceOptions } from '../source/open-source.ts';
-import { ADDRESSES } from '../source/source-addresses.ts';
 
 export interface SourceChoice {
   readonly rpc?: readonly string[];

@@ -1,7 +1,7 @@
 /** Formats the lines of `sluice tail`. */
 
 import type { Style } from '@sluice/base/terminal';
-import type { BlockRef } from '../ledger/block.ts';
+import type { BlockRef } from '@sluice/ledger/block';
 import { toExactJson } from './query/exact-json.ts';
 
 export interface TailBlock {

@@ -11,10 +11,10 @@ import { crc32 } from 'node:zlib';
 import { assert } from '@sluice/base/assert';
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
 import type { NewBlock, NewChange } from '../dataset/chain-writer.ts';
 import { type Commit, decodeCommits, encodeCommits } from '../dataset/state-codec.ts';
-import type { BlockHeader } from '../ledger/block.ts';
 import type { Payload } from '../storage/journal.ts';
 
 export interface OutgoingMessage {

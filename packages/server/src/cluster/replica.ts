@@ -9,10 +9,10 @@
 import { assert } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { NewBlock, NewChange, PublishCommits } from '../dataset/chain-writer.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import type { BlockHeader } from '../ledger/block.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
 import type { BucketManifest, FeedPosition } from './bucket-manifest.ts';
 import { commitPatiently, impatient, type Patience, patient } from './commit-patiently.ts';

@@ -1,9 +1,9 @@
 import { assert } from '@sluice/base/assert';
 import { discard } from '@sluice/base/memory/discard';
+import type { Block, BlockHeader } from '@sluice/ledger/block';
 import { LRUCache } from 'lru-cache';
 import type { HotBlock, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
 import type { ListContent } from '../chain/segment-lists.ts';
-import type { Block, BlockHeader } from '../ledger/block.ts';
 import { decodeBlocks } from '../segment/read/decode-blocks.ts';
 import { openSegment } from '../segment/read/open-segment.ts';
 import type { Payload } from '../storage/journal.ts';

@@ -9,6 +9,7 @@
  */
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
 import { applyChanges } from '../chain/apply-changes.ts';
 import type { ChainChange } from '../chain/chain-change.ts';
 import {
@@ -17,7 +18,6 @@ import {
   type HotBlock,
   type SealedSegment,
 } from '../chain/chain-snapshot.ts';
-import type { BlockHeader, BlockRef } from '../ledger/block.ts';
 import type { Fs } from '../storage/fs.ts';
 import {
   Journal,

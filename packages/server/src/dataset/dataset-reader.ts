@@ -2,13 +2,14 @@
  * The read interface of a dataset. All methods may be called while the dataset is being written, and none of them waits
  * for the writer.
  */
+
+import type { Block, BlockHeader } from '@sluice/ledger/block';
+import type { MissingKind, NormalizeOptions } from '@sluice/source/normalize/normalize-options';
 import type { ChainSnapshot, HotBlock, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { ReadList } from '../chain/segment-lists.ts';
-import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { CachedLocation } from '../object-store/cached-range-file.ts';
 import type { Urgency } from '../object-store/gate.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
-import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
 import type { AlarmCode } from './alarm-codes.ts';
 import type { SlotRanges } from './history/index-reader.ts';
 import type { Manifest } from './manifest.ts';

@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { CodedError, isCodedError } from '@sluice/base/errors';
+import type { Block } from '@sluice/ledger/block';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { hash, makeRun, nameOf, ref, slot } from '../chain/testing/chain-fixtures.ts';
-import type { Block } from '../ledger/block.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { type SimFault, SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
 import type { NewBlock, NewChange } from './chain-writer.ts';

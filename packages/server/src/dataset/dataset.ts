@@ -12,9 +12,9 @@
  */
 import type { Clock } from '@sluice/base/clock';
 import { isCodedError } from '@sluice/base/errors';
+import type { Block, BlockHeader } from '@sluice/ledger/block';
 import type { ChainSnapshot, HotBlock, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import { crowdedCount, type ReadList } from '../chain/segment-lists.ts';
-import type { Block, BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { Fs } from '../storage/fs.ts';
 import { AlarmBoard } from './alarm-board.ts';

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { hasMembers } from '@sluice/protocol/unknown-value';
-import type { MissingKind, NormalizeOptions } from '../source/normalize/normalize-options.ts';
+import type { MissingKind, NormalizeOptions } from '@sluice/source/normalize/normalize-options';
 import { type Fs, readWholeFile, writeFileAtomically } from '../storage/fs.ts';
 
 export interface Manifest {

@@ -1,6 +1,6 @@
+import { type Slot, toSlot } from '@sluice/ledger/primitives';
 import type { ChainSnapshot, SealedSegment } from '../chain/chain-snapshot.ts';
 import { oldestSegments, totalSealed } from '../chain/segment-lists.ts';
-import { type Slot, toSlot } from '../ledger/primitives.ts';
 
 /** How much history a dataset keeps. Only whole segments are removed, so slightly more is kept. */
 export type Retention =

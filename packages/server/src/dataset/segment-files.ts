@@ -1,6 +1,6 @@
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { IndexRun, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
 import type { ListContent } from '../chain/segment-lists.ts';
-import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { IndexShape } from '../segment/history/layout.ts';
 import type { RemoteSegment } from './dataset-reader.ts';

@@ -1,6 +1,6 @@
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { ChainSnapshot, HotBlock, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import { chooseList, indexFile, listFile, segmentFile } from '../chain/segment-lists.ts';
-import type { BlockHeader } from '../ledger/block.ts';
 import type { ChainWriter, NewChange } from './chain-writer.ts';
 import type { DatasetLimits } from './dataset-limits.ts';
 import type { DatasetWriter } from './dataset-writer.ts';

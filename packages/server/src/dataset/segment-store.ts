@@ -1,9 +1,9 @@
 /** The sealed segments of a dataset and their lists: immutable files that are named after their content. */
 import { assert } from '@sluice/base/assert';
 import { discard } from '@sluice/base/memory/discard';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { IndexRun, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
 import { indexFile, type ListContent, listFile, segmentFile } from '../chain/segment-lists.ts';
-import type { BlockHeader } from '../ledger/block.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { IndexShape } from '../segment/history/layout.ts';
 import { readSegmentHeaders } from '../segment/read/open-segment.ts';

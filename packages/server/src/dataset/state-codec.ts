@@ -3,6 +3,7 @@
  * integers.
  */
 import { assert } from '@sluice/base/assert';
+import type { BlockHash, Slot } from '@sluice/ledger/primitives';
 import type { ChainChange } from '../chain/chain-change.ts';
 import type {
   ChainSnapshot,
@@ -12,7 +13,6 @@ import type {
 } from '../chain/chain-snapshot.ts';
 import { checkLink, headLinkPoint, type ParentPoint } from '../chain/link-block.ts';
 import type { ListContent } from '../chain/segment-lists.ts';
-import type { BlockHash, Slot } from '../ledger/primitives.ts';
 
 export type Commit = readonly ChainChange[];
 

@@ -4,6 +4,7 @@
  */
 import type { ArrowField, ArrowType } from '@sluice/arrow/arrow-type';
 import { assert } from '@sluice/base/assert';
+import * as layout from '@sluice/kernels/layout/writing';
 import { ARROW_TABLES, arrowColumnName, snakeCase } from '@sluice/protocol/arrow-table';
 import {
   type FieldRow,
@@ -11,7 +12,6 @@ import {
   RECORD_ARRAYS,
   type RecordKind,
 } from '@sluice/protocol/field-table';
-import * as layout from '../kernels/layout/writing.ts';
 import type { ArrowOutput, Selection } from '../query/query.ts';
 import type { Pending } from './block-values.ts';
 import type { GatheredRows } from './gathered-rows.ts';

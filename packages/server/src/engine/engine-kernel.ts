@@ -1,9 +1,9 @@
 import { assert } from '@sluice/base/assert';
 import { elementAt } from '@sluice/base/element-at';
 import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
-import type { EngineExports } from '../kernels/engine-exports.ts';
-import { FREE_MEMORY_START } from '../kernels/layout/memory.ts';
-import { loadKernel } from '../kernels/load-kernel.ts';
+import type { EngineExports } from '@sluice/kernels/engine-exports';
+import { FREE_MEMORY_START } from '@sluice/kernels/layout/memory';
+import { loadKernel } from '@sluice/kernels/load-kernel';
 
 /**
  * The initial size of the memory, and the step by which it grows. V8 counts a grown memory as newly allocated and collects garbage after

@@ -1,5 +1,5 @@
 import { elementAt } from '@sluice/base/element-at';
-import { BLOCK_KEYS_SHIFT } from '../kernels/layout/selection.ts';
+import { BLOCK_KEYS_SHIFT } from '@sluice/kernels/layout/selection';
 import type { Selection } from '../query/query.ts';
 import { SegmentIndex } from '../segment/indexes/segment-index.ts';
 import type { Segment } from '../segment/read/open-segment.ts';

@@ -2,8 +2,7 @@
  * How the engine tests each filter of the request table, and the kernel's bit of each relation. A filter or relation without
  * an entry here does not compile, nor does a test that does not fit the values of its filter.
  */
-import type { RecordArray } from '@sluice/protocol/field-table';
-import type { FilterName, ITEMS, RelationName } from '@sluice/protocol/request-table';
+
 import {
   TARGET_ANY_ACCOUNT,
   TARGET_ANY_KEY,
@@ -18,7 +17,9 @@ import {
   WITH_PARENTS,
   WITH_TOKEN_BALANCES,
   WITH_TRANSACTION,
-} from '../kernels/layout/selection.ts';
+} from '@sluice/kernels/layout/selection';
+import type { RecordArray } from '@sluice/protocol/field-table';
+import type { FilterName, ITEMS, RelationName } from '@sluice/protocol/request-table';
 import type { ColumnName } from '../segment/layout/columns.ts';
 import type { MadeColumn } from './make-column.ts';
 

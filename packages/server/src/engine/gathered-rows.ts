@@ -1,8 +1,8 @@
 /** The selected rows of one record batch, whose values the kernel `gather.ts` copies into the buffers of Arrow columns. */
 import { type ColumnData, intLists } from '@sluice/arrow/arrow-type';
 import { assert } from '@sluice/base/assert';
-import type { EngineExports } from '../kernels/engine-exports.ts';
-import { KEY_TEXT_BYTES } from '../kernels/layout/writing.ts';
+import type { EngineExports } from '@sluice/kernels/engine-exports';
+import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
 import { LOG_KIND_CODES } from '../segment/layout/columns.ts';
 import {
   BlockValues,

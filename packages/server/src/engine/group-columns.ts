@@ -9,7 +9,7 @@ import {
   DESCRIPTOR_BYTES,
   DESCRIPTOR_COUNT,
   DESCRIPTOR_VALUES,
-} from '../kernels/layout/columns.ts';
+} from '@sluice/kernels/layout/columns';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { damaged } from '../segment/encoding/unit.ts';
 import {

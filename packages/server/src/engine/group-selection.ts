@@ -2,7 +2,6 @@
 
 import { elementAt } from '@sluice/base/element-at';
 import { valueOfKey } from '@sluice/base/value-of-key';
-import type { RecordArray } from '@sluice/protocol/field-table';
 import {
   GROUP_BYTES,
   MARK_BALANCE,
@@ -10,7 +9,8 @@ import {
   MARK_LOG,
   MARK_TOKEN_BALANCE,
   MARK_TRANSACTION,
-} from '../kernels/layout/selection.ts';
+} from '@sluice/kernels/layout/selection';
+import type { RecordArray } from '@sluice/protocol/field-table';
 import { sliceOf } from '../segment/indexes/ascending-lists.ts';
 import { DOMAINS } from '../segment/layout/columns.ts';
 import type { StoredGroup } from '../segment/layout/stored-group.ts';

@@ -1,6 +1,7 @@
 /** The table of a row group that the kernel `select.ts` reads: which columns a query needs, and where they are. */
+
+import * as layout from '@sluice/kernels/layout/selection';
 import type { RecordArray } from '@sluice/protocol/field-table';
-import * as layout from '../kernels/layout/selection.ts';
 import type { ColumnName } from '../segment/layout/columns.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { LoadedColumn, MadeColumn } from './make-column.ts';

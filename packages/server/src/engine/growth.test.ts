@@ -1,6 +1,7 @@
 /** Queries on segments of a later or an earlier version, with other columns. */
+
+import type { Block } from '@sluice/ledger/block';
 import { expect, test } from 'vitest';
-import type { Block } from '../ledger/block.ts';
 import { CODING, COLUMNS, type ColumnName, DOMAINS, SECTIONS } from '../segment/layout/columns.ts';
 import { SECTION_LAYOUT } from '../segment/layout/section-layout.ts';
 import { rewriteSegment } from '../segment/testing/rewrite-segment.ts';

@@ -1,6 +1,6 @@
+import { HEADER_ENTRY_BYTES, HEADER_LENGTH } from '@sluice/kernels/layout/writing';
+import type { BlockHeader } from '@sluice/ledger/block';
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
-import { HEADER_ENTRY_BYTES, HEADER_LENGTH } from '../kernels/layout/writing.ts';
-import type { BlockHeader } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';

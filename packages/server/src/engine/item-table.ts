@@ -1,6 +1,6 @@
 /** One item in the kernel's memory. The parts that are equal for all row groups are written once. */
 import { elementAt } from '@sluice/base/element-at';
-import { OUTCOME_COMMITTED, OUTCOME_FAILED } from '../kernels/layout/columns.ts';
+import { OUTCOME_COMMITTED, OUTCOME_FAILED } from '@sluice/kernels/layout/columns';
 import {
   DATA_VALUE_BYTES,
   DATA_VALUE_LENGTH,
@@ -32,7 +32,7 @@ import {
   SHAPE_EITHER,
   SHAPE_NULLABLE,
   SHAPE_STRIDE_SHIFT,
-} from '../kernels/layout/selection.ts';
+} from '@sluice/kernels/layout/selection';
 import { sliceOf } from '../segment/indexes/ascending-lists.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';

@@ -1,7 +1,7 @@
 /** Writes the selected rows as lines of JSON with the kernel `write-lines.ts`, one line for each block. */
 import { elementAt } from '@sluice/base/element-at';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
-import * as layout from '../kernels/layout/writing.ts';
+import * as layout from '@sluice/kernels/layout/writing';
 import type { Selection } from '../query/query.ts';
 import {
   type BatchWriter,

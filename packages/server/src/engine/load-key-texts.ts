@@ -2,7 +2,7 @@
  * The texts of keys in the kernel's memory. Only keys that a query writes are loaded: a query that selects one transaction in fifty writes
  * about one in fifty of a segment's million keys. Texts stay until the segment is evicted.
  */
-import { KEY_TEXT_BYTES } from '../kernels/layout/writing.ts';
+import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
 import type { ByteRange } from '../object-store/object-store.ts';
 import { chunkBytes } from '../segment/encoding/chunk-checksums.ts';
 import { keyBytes } from '../segment/layout/dictionary.ts';

@@ -6,9 +6,9 @@
 
 import { assert } from '@sluice/base/assert';
 import { decodeBase58 } from '@sluice/base/base58';
+import { TARGET_PROGRAM } from '@sluice/kernels/layout/selection';
 import { type LogKind, RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { FilterName, RelationName } from '@sluice/protocol/request-table';
-import { TARGET_PROGRAM } from '../kernels/layout/selection.ts';
 import type { AddressList, Hex, Item, Selection } from '../query/query.ts';
 import { intersect, unite } from '../segment/indexes/ascending-lists.ts';
 import type { SegmentIndex } from '../segment/indexes/segment-index.ts';

@@ -1,7 +1,7 @@
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
+import * as layout from '@sluice/kernels/layout/writing';
 import { RECORD_ARRAY_NAMES, RECORD_ARRAYS, type RecordArray } from '@sluice/protocol/field-table';
 import { mapKeys } from '@sluice/protocol/typed-keys';
-import * as layout from '../kernels/layout/writing.ts';
 import type { Selection } from '../query/query.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';

@@ -13,8 +13,8 @@ import {
   type ProgramDecoder,
   rangeOf,
 } from '@sluice/decode/program-decoder';
-import { LOG_KIND_DATA } from '../kernels/layout/columns.ts';
-import { KEY_TEXT_BYTES } from '../kernels/layout/writing.ts';
+import { LOG_KIND_DATA } from '@sluice/kernels/layout/columns';
+import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
 import type { GroupColumns } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';

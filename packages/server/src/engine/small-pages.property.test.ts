@@ -2,11 +2,12 @@
  * Queries that need few pages of a segment with small pages and dictionaries, compared with the reference. Most other tests have segments
  * of one row group with large pages. Here row groups are full, so a query reads some pages and skips others.
  */
+
+import type { Block, Transaction } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
 import type { QueryBody } from '@sluice/protocol/query-body';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Block, Transaction } from '../ledger/block.ts';
-import type { Slot } from '../ledger/primitives.ts';
 import type { Query } from '../query/query.ts';
 import { PART } from '../segment/layout/directory.ts';
 import { openSegment } from '../segment/read/open-segment.ts';

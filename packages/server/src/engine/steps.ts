@@ -4,6 +4,8 @@
  */
 
 import { assert } from '@sluice/base/assert';
+import { INS_FLAGS_DROPPED_LOGS } from '@sluice/kernels/layout/columns';
+import * as layout from '@sluice/kernels/layout/writing';
 import type { Dialect } from '@sluice/protocol/dialect';
 import {
   type FieldName,
@@ -12,8 +14,6 @@ import {
   type RecordKind,
 } from '@sluice/protocol/field-table';
 import { keysOf, mapKeys } from '@sluice/protocol/typed-keys';
-import { INS_FLAGS_DROPPED_LOGS } from '../kernels/layout/columns.ts';
-import * as layout from '../kernels/layout/writing.ts';
 import {
   type ColumnField,
   type ColumnName,

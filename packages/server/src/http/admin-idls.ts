@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { CodedError } from '@sluice/base/errors';
 import type { RegisteredIdl } from '@sluice/decode/idl-registry';
-import { isAddress } from '../ledger/primitives.ts';
+import { isAddress } from '@sluice/ledger/primitives';
 
 export interface AdminReply {
   readonly status: number;

@@ -1,6 +1,7 @@
 /** Behaviour of clients that no client library has: sending slowly, not reading, disconnecting, sending garbage. */
+
+import type { BlockRef } from '@sluice/ledger/block';
 import { afterEach, expect, test } from 'vitest';
-import type { BlockRef } from '../ledger/block.ts';
 import type { BlockEvaluator } from '../stream/block-evaluator.ts';
 import { LinePiece } from '../stream/line-piece.ts';
 import { settle } from '../stream/testing/manual-clock.ts';

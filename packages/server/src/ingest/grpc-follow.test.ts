@@ -1,9 +1,9 @@
 /** Simulated nodes that are followed over gRPC, alone and beside RPC, with the faults of streams. */
 import { systemClock } from '@sluice/base/clock';
 import type { FaultRequest } from '@sluice/simulator/faults/faults';
+import type { SourceStatus } from '@sluice/source/source-health';
 import { afterEach, describe, expect, test } from 'vitest';
 import { GrpcInbox } from '../../../simulator/src/testing/grpc-inbox.ts';
-import type { SourceStatus } from '../source/source-health.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { fastClock } from './testing/fast-clock.ts';
 import { followNodes } from './testing/follow-ledger.ts';

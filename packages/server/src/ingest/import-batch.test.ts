@@ -1,6 +1,9 @@
 /** What an import stores, skips and releases, with a dataset and a merger in memory. */
 
 import { CodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
+import type { BlockLine } from '@sluice/source/files/read-block-lines';
+import { newCounts } from '@sluice/source/normalize/normalize-counts';
 import { expect, test } from 'vitest';
 import { applyChanges } from '../chain/apply-changes.ts';
 import type { ChainChange } from '../chain/chain-change.ts';
@@ -9,10 +12,7 @@ import { refOf } from '../chain/find-blocks.ts';
 import { hash, sealRun } from '../chain/testing/chain-fixtures.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { SegmentMerger } from '../dataset/merge/segment-merger.ts';
-import type { BlockHeader } from '../ledger/block.ts';
 import { encodeDraft } from '../segment/write/draft.ts';
-import type { BlockLine } from '../source/files/read-block-lines.ts';
-import { newCounts } from '../source/normalize/normalize-counts.ts';
 import { type ImportDependencies, importBlocks } from './import-blocks.ts';
 import { makeHeaders } from './testing/fake-source.ts';
 

@@ -8,6 +8,9 @@
  */
 import { CodedError, isCodedError, knownDetail } from '@sluice/base/errors';
 import { mapOrdered } from '@sluice/base/map-ordered';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
+import { type BlockLine, lineExpected } from '@sluice/source/files/read-block-lines';
 import type { Anchor } from '../chain/chain-snapshot.ts';
 import { findBlockAtOrAfter } from '../chain/find-blocks.ts';
 import { headLinkPoint, type ParentPoint } from '../chain/link-block.ts';
@@ -15,9 +18,6 @@ import type { NewBlock } from '../dataset/chain-writer.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { datasetLimits } from '../dataset/dataset-limits.ts';
 import type { SegmentMerger } from '../dataset/merge/segment-merger.ts';
-import type { BlockHeader, BlockRef } from '../ledger/block.ts';
-import type { Slot } from '../ledger/primitives.ts';
-import { type BlockLine, lineExpected } from '../source/files/read-block-lines.ts';
 import type { PrepareBlock } from './follow/block-loader.ts';
 import { linkHeader } from './follow/chain-feeder.ts';
 import { buildDraft, type PreparedBlock } from './prepare/prepared-block.ts';

@@ -1,5 +1,5 @@
+import { newCounts } from '@sluice/source/normalize/normalize-counts';
 import { expect, test } from 'vitest';
-import { newCounts } from '../source/normalize/normalize-counts.ts';
 import { IngestCounters } from './ingest-counters.ts';
 
 test('default: blocks, their counts and refused blocks are summed by name', () => {

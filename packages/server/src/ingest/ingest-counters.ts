@@ -1,4 +1,4 @@
-import type { NormalizeCounts } from '../source/normalize/normalize-counts.ts';
+import type { NormalizeCounts } from '@sluice/source/normalize/normalize-counts';
 
 /** Counts what ingestion has stored and rejected since the start, for metrics and `/status`. */
 export class IngestCounters {

@@ -1,10 +1,11 @@
 /** Tests how an ingester follows its sources and reports what is wrong, with sources and a dataset in memory. */
+
+import type { BlockHeader } from '@sluice/ledger/block';
+import { PortalSource } from '@sluice/source/portal/portal-source';
+import { refusal } from '@sluice/source/refusal';
+import { SlotWatcher } from '@sluice/source/rpc/slot-watcher';
+import type { BlockStream, SourceIdentity } from '@sluice/source/source';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { BlockHeader } from '../ledger/block.ts';
-import { PortalSource } from '../source/portal/portal-source.ts';
-import { refusal } from '../source/refusal.ts';
-import { SlotWatcher } from '../source/rpc/slot-watcher.ts';
-import type { BlockStream, SourceIdentity } from '../source/source.ts';
 import { makeHeaders, ok } from './testing/fake-source.ts';
 import { FakeNode, type StartedIngester, startIngester } from './testing/start-ingester.ts';
 

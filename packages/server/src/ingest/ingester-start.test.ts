@@ -1,10 +1,10 @@
 /** Tests how an ingester starts, stops and fails, with sources and a dataset in memory. */
 
 import { CodedError } from '@sluice/base/errors';
+import { toSlot } from '@sluice/ledger/primitives';
+import { type Refusal, refusal } from '@sluice/source/refusal';
+import { SlotWatcher } from '@sluice/source/rpc/slot-watcher';
 import { afterEach, expect, test, vi } from 'vitest';
-import { toSlot } from '../ledger/primitives.ts';
-import { type Refusal, refusal } from '../source/refusal.ts';
-import { SlotWatcher } from '../source/rpc/slot-watcher.ts';
 import { settle } from '../stream/testing/manual-clock.ts';
 import type { BackfillProgress } from './backfill/backfill-task.ts';
 import { makeHeaders } from './testing/fake-source.ts';

@@ -1,6 +1,6 @@
+import type { Slot } from '@sluice/ledger/primitives';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
-import type { Slot } from '../ledger/primitives.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { followNodes } from './testing/follow-ledger.ts';
 import {

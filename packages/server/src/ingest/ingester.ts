@@ -9,11 +9,11 @@
 import { setMaxListeners } from 'node:events';
 import { assert } from '@sluice/base/assert';
 import { isCodedError } from '@sluice/base/errors';
+import type { Slot } from '@sluice/ledger/primitives';
+import type { SourceDependencies, SourceOptions } from '@sluice/source/open-source';
 import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { Retention } from '../dataset/retention.ts';
-import type { Slot } from '../ledger/primitives.ts';
-import type { SourceDependencies, SourceOptions } from '../source/open-source.ts';
 import { type BackfillProgress, BackfillTask } from './backfill/backfill-task.ts';
 import { BlockLoader, type PrepareBlock } from './follow/block-loader.ts';
 import { ChainFeeder } from './follow/chain-feeder.ts';

@@ -3,6 +3,7 @@
 import { describeBase58Fault } from '@sluice/base/base58';
 import type { Steps } from '@sluice/base/time-slices';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
+import { type Address, isAddress } from '@sluice/ledger/primitives';
 import type { Dialect } from '@sluice/protocol/dialect';
 import { LOG_KINDS, type LogKind, type RecordArray } from '@sluice/protocol/field-table';
 import { listValueCountMaxOf, type QueryLimits } from '@sluice/protocol/query-limits';
@@ -12,7 +13,6 @@ import {
   relationRows,
   replacedRows,
 } from '@sluice/protocol/request-table';
-import { type Address, isAddress } from '../ledger/primitives.ts';
 import { type AddressList, type Hex, type Item, parseHex } from './query.ts';
 import { itemKey } from './query-key.ts';
 import {

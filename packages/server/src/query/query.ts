@@ -11,6 +11,7 @@
  */
 
 import type { Brand } from '@sluice/base/brand';
+import type { Address } from '@sluice/ledger/primitives';
 import type { ArrowAddresses, ArrowTable } from '@sluice/protocol/arrow-table';
 import type { Dialect } from '@sluice/protocol/dialect';
 import {
@@ -21,7 +22,6 @@ import {
   type RecordArray,
 } from '@sluice/protocol/field-table';
 import type { ITEMS } from '@sluice/protocol/request-table';
-import type { Address } from '../ledger/primitives.ts';
 
 /** `0x` and lower-case hex digits, two per byte. */
 export type Hex = Brand<string, 'Hex'>;

@@ -1,8 +1,9 @@
 /** The interface between streams and engine: evaluates a query over the blocks of one snapshot into pieces of whole lines. */
+
+import type { BlockRef } from '@sluice/ledger/block';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { MayHave } from '../chain/segment-lists.ts';
 import type { TextForm } from '../engine/threads/engine-messages.ts';
-import type { BlockRef } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import type { LinePiece } from './line-piece.ts';
 

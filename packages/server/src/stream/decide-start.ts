@@ -1,7 +1,7 @@
+import type { BlockRef } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { type ChainFiles, findPreviousBlocks, findReplacedSlot } from '../chain/find-blocks.ts';
-import type { BlockRef } from '../ledger/block.ts';
-import type { Slot } from '../ledger/primitives.ts';
 
 /** The range of a request. */
 export interface StreamRange {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { constants, crc32, inflateRawSync } from 'node:zlib';
 import { isCodedError } from '@sluice/base/errors';
+import type { Block } from '@sluice/ledger/block';
 import { afterAll, expect, test } from 'vitest';
 import {
   type ChainSnapshot,
@@ -16,7 +17,6 @@ import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
 import { answerBlock, headerLine } from '../engine/testing/reference/answer-query.ts';
 import { RUN_LIMITS } from '../engine/threads/engine-limits.ts';
 import { EnginePool } from '../engine/threads/engine-pool.ts';
-import type { Block } from '../ledger/block.ts';
 import { PART } from '../segment/layout/directory.ts';
 import { openSegment } from '../segment/read/open-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';

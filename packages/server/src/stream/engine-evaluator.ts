@@ -1,13 +1,13 @@
 import { assert } from '@sluice/base/assert';
 import { isCodedError } from '@sluice/base/errors';
+import type { BlockRef } from '@sluice/ledger/block';
+import { toBlockHash, toSlot } from '@sluice/ledger/primitives';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter } from '../chain/find-blocks.ts';
 import { takeSegments, totalBelow } from '../chain/segment-lists.ts';
 import { aheadBytesMax, type PartUnit, type RunPiece } from '../engine/threads/engine-messages.ts';
 import type { EnginePool } from '../engine/threads/engine-pool.ts';
 import { SegmentFailure } from '../engine/threads/segment-failure.ts';
-import type { BlockRef } from '../ledger/block.ts';
-import { toBlockHash, toSlot } from '../ledger/primitives.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import type { DatasetSegments } from './dataset-segments.ts';
 import { LinePiece } from './line-piece.ts';

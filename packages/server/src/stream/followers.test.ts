@@ -1,6 +1,6 @@
+import type { BlockRef } from '@sluice/ledger/block';
 import { beforeEach, expect, test } from 'vitest';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
-import type { BlockRef } from '../ledger/block.ts';
 import { Followers } from './followers.ts';
 import type { HeadNews } from './head-groups.ts';
 import { SharedEvaluations } from './shared-evaluations.ts';

@@ -1,8 +1,9 @@
 /** The rules of groups at the head, with waiters and evaluations that a test controls. */
+
+import type { BlockRef } from '@sluice/ledger/block';
+import { toSlot } from '@sluice/ledger/primitives';
 import { beforeEach, expect, test } from 'vitest';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
-import type { BlockRef } from '../ledger/block.ts';
-import { toSlot } from '../ledger/primitives.ts';
 import { batchBytesMax } from './block-collector.ts';
 import type { EvaluatedBlocks } from './block-evaluator.ts';
 import { HeadGroups, type HeadNews, type HeadPosition, type HeadWaiter } from './head-groups.ts';

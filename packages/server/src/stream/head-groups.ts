@@ -3,9 +3,9 @@
  * the same. These are evaluated and compressed once and passed on in slices, so that ten thousand streams do not block the process.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BlockRef } from '@sluice/ledger/block';
 import { isStillOnChain } from '../chain/find-blocks.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
-import type { BlockRef } from '../ledger/block.ts';
 import type { Selection } from '../query/query.ts';
 import { batchBytesMax } from './block-collector.ts';
 import type { EvaluatedBlocks } from './block-evaluator.ts';

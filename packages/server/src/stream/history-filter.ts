@@ -1,6 +1,7 @@
 /** Finds out from the indexes over segments which of them a query or lookup needs, without opening a segment. */
 import { assert } from '@sluice/base/assert';
 import { decodeBase58 } from '@sluice/base/base58';
+import { TARGET_PROGRAM } from '@sluice/kernels/layout/selection';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { FilterName } from '@sluice/protocol/request-table';
 import type { ChainSnapshot, IndexRun } from '../chain/chain-snapshot.ts';
@@ -8,7 +9,6 @@ import type { MayHave } from '../chain/segment-lists.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
 import type { SlotRanges } from '../dataset/history/index-reader.ts';
 import { filterTest } from '../engine/filter-table.ts';
-import { TARGET_PROGRAM } from '../kernels/layout/selection.ts';
 import type { Item, Selection } from '../query/query.ts';
 import { prefixLengths } from '../segment/history/collect-keys.ts';
 import { hashAddress, hashPrefix } from '../segment/history/key-hash.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { constants, crc32, inflateRawSync } from 'node:zlib';
 import { combineCrc } from '@sluice/base/combine-crc';
-import { deflateEncoder } from '../kernels/deflate-encoder.ts';
+import { deflateEncoder } from '@sluice/kernels/deflate-encoder';
 
 /** A part of a raw deflate stream that ends on a byte boundary, so that parts can be concatenated. */
 export interface DeflatedPart {

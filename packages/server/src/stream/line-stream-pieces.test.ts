@@ -1,7 +1,8 @@
 /** How a response passes on pieces, with evaluations that a test controls. */
+
+import type { BlockRef } from '@sluice/ledger/block';
 import { beforeEach, expect, test } from 'vitest';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
-import type { BlockRef } from '../ledger/block.ts';
 import { batchBytesMax } from './block-collector.ts';
 import type { EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
 import type { StreamRange } from './decide-start.ts';

@@ -1,7 +1,7 @@
 import { CodedError } from '@sluice/base/errors';
+import type { BlockRef } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
 import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';
-import type { BlockRef } from '../ledger/block.ts';
-import type { Slot } from '../ledger/primitives.ts';
 import type { Query } from '../query/query.ts';
 import { decideStart, type StartDecision, type StreamRange } from './decide-start.ts';
 import { LineStream, type StreamDependencies } from './line-stream.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Balance, Block, TokenBalance } from '../../../server/src/ledger/block.ts';
-import { compareInstructionAddresses } from '../../../server/src/ledger/primitives.ts';
+import type { Balance, Block, TokenBalance } from '../../../ledger/src/block.ts';
+import { compareInstructionAddresses } from '../../../ledger/src/primitives.ts';
 import { parseContentOptions } from './content-options.ts';
 import { BlockGenerator } from './generate-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';

@@ -6,7 +6,7 @@
 
 import { decodeBase58 } from '@sluice/base/base58';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Block } from '../../../server/src/ledger/block.ts';
+import type { Block } from '../../../ledger/src/block.ts';
 import { parseContentOptions } from './content-options.ts';
 import { BlockGenerator } from './generate-block.ts';
 import { discriminator } from './programs/discriminator.ts';

@@ -3,7 +3,7 @@ import { instantiateKernel } from '@sluice/base/wasm-kernel';
 import { workerUrl } from '@sluice/base/worker-url';
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import { KernelUnderTest } from '../../../server/src/kernels/testing/kernel-memory.ts';
+import { KernelUnderTest } from '../../../kernels/src/testing/kernel-memory.ts';
 
 interface PrintExports {
   print(at: number, end: number, out: number, limit: number): number;

@@ -1,5 +1,5 @@
 import { systemClock } from '@sluice/base/clock';
-import type { Block } from '../../../server/src/ledger/block.ts';
+import type { Block } from '../../../ledger/src/block.ts';
 import { type ContentInput, parseContentOptions } from '../content/content-options.ts';
 import { BlockGenerator } from '../content/generate-block.ts';
 import { expectedBlock } from '../content/testing/expected-block.ts';

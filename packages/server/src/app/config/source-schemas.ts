@@ -2,9 +2,9 @@
 import { keysOf } from '@sluice/protocol/typed-keys';
 import { CHAIN_OPTIONS } from '@sluice/simulator/chain/chain-options';
 import { PROFILES } from '@sluice/simulator/content/content-options';
+import { messageBytesMaxDefault } from '@sluice/source/grpc/grpc-subscription';
+import { ADDRESSES } from '@sluice/source/source-addresses';
 import Type, { type Static } from 'typebox';
-import { messageBytesMaxDefault } from '../../source/grpc/grpc-subscription.ts';
-import { ADDRESSES } from '../../source/source-addresses.ts';
 import { choice, count } from './schema-parts.ts';
 
 const sourceName = Type.Optional(

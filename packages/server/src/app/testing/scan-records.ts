@@ -1,11 +1,11 @@
 /** The expected results of lookups, computed from all decoded records of a dataset without an index. */
 
 import { decodeBase58 } from '@sluice/base/base58';
+import type { Block, Transaction } from '@sluice/ledger/block';
+import { DISCRIMINATOR_LENGTHS } from '@sluice/ledger/discriminator';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { answerBlock } from '../../engine/testing/reference/answer-query.ts';
-import type { Block, Transaction } from '../../ledger/block.ts';
-import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator.ts';
 import type { Selection } from '../../query/query.ts';
 import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';

@@ -1,6 +1,6 @@
 import { decodeBase58, encodeBase58 } from '@sluice/base/base58';
-import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
-import { type BlockHash, parseBlockHash, toBlockHash, toSlot } from '../../ledger/primitives.ts';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
+import { type BlockHash, parseBlockHash, toBlockHash, toSlot } from '@sluice/ledger/primitives';
 import type { HotBlock, SealedSegment } from '../chain-snapshot.ts';
 import type { ReadList } from '../segment-lists.ts';
 

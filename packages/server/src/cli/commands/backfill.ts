@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { systemClock } from '@sluice/base/clock';
+import type { Slot } from '@sluice/ledger/primitives';
+import type { SourceOptions } from '@sluice/source/open-source';
 import { Command, Option } from 'commander';
 import { backfillDataset } from '../../app/backfill-dataset.ts';
-import type { Slot } from '../../ledger/primitives.ts';
-import type { SourceOptions } from '../../source/open-source.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { datasetNameOption, slotOption } from '../parse-option.ts';

@@ -1,11 +1,11 @@
 import { systemClock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { isTerminal, styler, usesColor } from '@sluice/base/terminal';
+import { messageBytesMaxDefault } from '@sluice/source/grpc/grpc-subscription';
 import { Command, Option } from 'commander';
 import { adminPort } from '../../app/config/admin-port.ts';
 import type { Config } from '../../app/config/config-schema.ts';
 import { examineConfig } from '../../app/config/load-config.ts';
-import { messageBytesMaxDefault } from '../../source/grpc/grpc-subscription.ts';
 import type { CommandContext } from '../context.ts';
 import type { Finding } from '../doctor/check.ts';
 import { checkArchive } from '../doctor/check-archive.ts';

@@ -1,7 +1,7 @@
 import { CodedError } from '@sluice/base/errors';
 import { isTerminal } from '@sluice/base/terminal';
+import type { BlockRef } from '@sluice/ledger/block';
 import { Command } from 'commander';
-import type { BlockRef } from '../../ledger/block.ts';
 import type { CommandContext } from '../context.ts';
 import { formatTable } from '../format-table.ts';
 import { getJson } from '../target/get-json.ts';

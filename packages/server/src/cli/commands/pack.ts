@@ -1,16 +1,16 @@
 import { realpath } from 'node:fs/promises';
 import { systemClock } from '@sluice/base/clock';
 import { addDetail, CodedError, isCodedError } from '@sluice/base/errors';
-import { Command } from 'commander';
-import type { Block } from '../../ledger/block.ts';
-import { SegmentWriter } from '../../segment/write/segment-writer.ts';
-import { readBlockFiles } from '../../source/files/read-block-files.ts';
-import { type BlockLine, lineExpected } from '../../source/files/read-block-lines.ts';
+import type { Block } from '@sluice/ledger/block';
+import { readBlockFiles } from '@sluice/source/files/read-block-files';
+import { type BlockLine, lineExpected } from '@sluice/source/files/read-block-lines';
 import {
   type NormalizeOptions,
   normalizeDefaults,
-} from '../../source/normalize/normalize-options.ts';
-import { blockReaders } from '../../source/read-block.ts';
+} from '@sluice/source/normalize/normalize-options';
+import { blockReaders } from '@sluice/source/read-block';
+import { Command } from 'commander';
+import { SegmentWriter } from '../../segment/write/segment-writer.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { addNormalizeOptions, chooseNormalize, type NormalizeChoice } from '../normalize-choice.ts';

@@ -1,6 +1,6 @@
+import { parseSlot } from '@sluice/ledger/primitives';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { describeServe } from '../../app/serve.ts';
-import { parseSlot } from '../../ledger/primitives.ts';
 import type { CommandContext } from '../context.ts';
 import {
   addListenOptions,

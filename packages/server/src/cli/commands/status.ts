@@ -1,10 +1,10 @@
 import { systemClock } from '@sluice/base/clock';
 import { isCodedError } from '@sluice/base/errors';
 import { isTerminal, styler, usesColor } from '@sluice/base/terminal';
+import type { BlockRef } from '@sluice/ledger/block';
 import { Command } from 'commander';
 import { StoredReader } from '../../dataset/stored/stored-reader.ts';
 import { buildStatus } from '../../http/describe-dataset.ts';
-import type { BlockRef } from '../../ledger/block.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';

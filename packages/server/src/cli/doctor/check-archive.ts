@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { systemErrorCode } from '@sluice/base/system-error-code';
-import { isHttpAddress, openArchiveFiles } from '../../source/archive/archive-files.ts';
+import { isHttpAddress, openArchiveFiles } from '@sluice/source/archive/archive-files';
 import type { Finding } from './check.ts';
 
 const area = 'sources';

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { CodedError } from '@sluice/base/errors';
 import { workerUrl } from '@sluice/base/worker-url';
-import type { BlockHeader } from '../../ledger/block.ts';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { BuiltSegment } from './built-segment.ts';
 
 export type MergeRequest =

@@ -5,10 +5,10 @@
 import { crc32 } from 'node:zlib';
 import { unreachable } from '@sluice/base/assert';
 import { CodedError, isCodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { HotBlock, IndexRun, SealedSegment, SegmentList } from '../../chain/chain-snapshot.ts';
 import { checkLink } from '../../chain/link-block.ts';
 import { indexFile, listFile, segmentFile, takeSegments } from '../../chain/segment-lists.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
 import { indexByteLength } from '../../segment/history/layout.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { type Fs, writeFileAtomically } from '../../storage/fs.ts';

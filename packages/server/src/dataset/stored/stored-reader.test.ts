@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock } from '@sluice/base/clock';
+import type { Block } from '@sluice/ledger/block';
 import { beforeEach, expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import type { HotBlock, SealedSegment } from '../../chain/chain-snapshot.ts';
-import type { Block } from '../../ledger/block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { Dataset } from '../dataset.ts';

@@ -5,6 +5,7 @@
 
 import { assert } from '@sluice/base/assert';
 import { isCodedError } from '@sluice/base/errors';
+import type { Block, BlockHeader } from '@sluice/ledger/block';
 import { LRUCache } from 'lru-cache';
 import type {
   ChainSnapshot,
@@ -13,7 +14,6 @@ import type {
   SealedSegment,
 } from '../../chain/chain-snapshot.ts';
 import type { ListContent, ReadList } from '../../chain/segment-lists.ts';
-import type { Block, BlockHeader } from '../../ledger/block.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';

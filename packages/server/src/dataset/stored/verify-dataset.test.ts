@@ -1,10 +1,10 @@
 import { systemClock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
+import type { Block } from '@sluice/ledger/block';
 import { beforeEach, expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import { hash, makeHeader } from '../../chain/testing/chain-fixtures.ts';
-import type { Block } from '../../ledger/block.ts';
 import { BLOCK_COLUMNS } from '../../segment/layout/block-columns.ts';
 import { PART } from '../../segment/layout/directory.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';

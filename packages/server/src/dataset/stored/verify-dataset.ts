@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { unreachable } from '@sluice/base/assert';
 import { CodedError, isCodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type {
   ChainSnapshot,
   HotBlock,
@@ -23,7 +24,6 @@ import {
   type ReadList,
   segmentFile,
 } from '../../chain/segment-lists.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
 import { verifyIndex } from '../../segment/history/read-index.ts';
 import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
 import { openSegment, verifySegment } from '../../segment/read/open-segment.ts';

@@ -1,7 +1,7 @@
+import type { Block } from '@sluice/ledger/block';
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Block } from '../../ledger/block.ts';
 import type { Query } from '../../query/query.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { Engine } from '../engine.ts';

@@ -2,8 +2,8 @@
 
 import { decodeBase58 } from '@sluice/base/base58';
 import { runToCompletion } from '@sluice/base/time-slices';
+import type { Block } from '@sluice/ledger/block';
 import { expect, test } from 'vitest';
-import type { Block } from '../../ledger/block.ts';
 import { sampleAddress, sampleBlock } from '../../segment/testing/sample-block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { Engine } from '../engine.ts';

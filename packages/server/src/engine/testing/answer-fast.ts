@@ -1,4 +1,4 @@
-import type { Block } from '../../ledger/block.ts';
+import type { Block } from '@sluice/ledger/block';
 import type { Query } from '../../query/query.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { answerSegments } from '../answer-segments.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import type { Block } from '@sluice/ledger/block';
+import { compareInstructionAddresses } from '@sluice/ledger/primitives';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Block } from '../../ledger/block.ts';
-import { compareInstructionAddresses } from '../../ledger/primitives.ts';
 import { arbitraryBlocks, buildAddresses } from './arbitrary-block.ts';
 
 interface InTransaction {

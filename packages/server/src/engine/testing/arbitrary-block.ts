@@ -1,7 +1,5 @@
 /** Random blocks that satisfy the invariants and the order of `ledger/block.ts`. */
 
-import type { RecordKind } from '@sluice/protocol/field-table';
-import fc, { type Arbitrary } from 'fast-check';
 import type {
   Balance,
   Block,
@@ -11,9 +9,11 @@ import type {
   StoredRecord,
   StoredValues,
   TokenBalance,
-} from '../../ledger/block.ts';
-import type { Address, BlockHash, Slot } from '../../ledger/primitives.ts';
-import { mapStored } from '../../ledger/testing/stored-fields.ts';
+} from '@sluice/ledger/block';
+import type { Address, BlockHash, Slot } from '@sluice/ledger/primitives';
+import type { RecordKind } from '@sluice/protocol/field-table';
+import fc, { type Arbitrary } from 'fast-check';
+import { mapStored } from '../../../../ledger/src/testing/stored-fields.ts';
 import {
   arbitraryAddress,
   arbitraryData,

@@ -1,4 +1,6 @@
 /** Random queries over given blocks, with filters on values that the blocks have and on other values. */
+
+import type { Block } from '@sluice/ledger/block';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import {
   fieldNames,
@@ -11,7 +13,6 @@ import type { QueryBody } from '@sluice/protocol/query-body';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/request-table';
 import fc, { type Arbitrary } from 'fast-check';
-import type { Block } from '../../ledger/block.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import { arbitraryBlocks } from './arbitrary-block.ts';

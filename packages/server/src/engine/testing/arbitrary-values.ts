@@ -1,7 +1,7 @@
 /** Random values of a ledger: few addresses, so that filters match, and every extreme value of a record. */
 import { base58 } from '@scure/base';
+import type { Address, BlockHash, Signature } from '@sluice/ledger/primitives';
 import fc, { type Arbitrary } from 'fast-check';
-import type { Address, BlockHash, Signature } from '../../ledger/primitives.ts';
 
 /** Addresses with texts of every length from 32 to 44, some with the same start. */
 export const ADDRESS_POOL = [

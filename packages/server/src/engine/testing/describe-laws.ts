@@ -1,4 +1,6 @@
 /** Laws that hold for the responses of the reference engine and of the engine. */
+
+import type { Block } from '@sluice/ledger/block';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import {
   type FieldName,
@@ -14,7 +16,6 @@ import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
-import type { Block } from '../../ledger/block.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';
 import type { FieldLists, Item, Items, Query } from '../../query/query.ts';
 import { queryKey } from '../../query/query-key.ts';

@@ -8,7 +8,7 @@ import type { Clock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { Steps } from '@sluice/base/time-slices';
 import { IdlRegistry } from '@sluice/decode/idl-registry';
-import { deflateEncoder } from '../../kernels/deflate-encoder.ts';
+import { deflateEncoder } from '@sluice/kernels/deflate-encoder';
 import type { CachedLocation, CachedRangeFile } from '../../object-store/cached-range-file.ts';
 import type { Selection } from '../../query/query.ts';
 import type { RangeFile } from '../../storage/range-file.ts';

@@ -1,9 +1,9 @@
 /** The files of sealed segments, for another service that copies history. */
 import { CodedError } from '@sluice/base/errors';
+import { segmentPartBytesMax } from '@sluice/source/portal/segment-list';
 import Type from 'typebox';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import { findSegment, segmentsDownFrom } from '../../chain/segment-lists.ts';
-import { segmentPartBytesMax } from '../../source/portal/segment-list.ts';
 import { blockRef } from './answer-schemas.ts';
 import { count, limit, slot } from './parameter-schemas.ts';
 import { defineRoute, json, servedDataset } from './route.ts';

@@ -1,15 +1,15 @@
 /** Tests what a backfill stores, and how it treats a block that does not link, with sources and a dataset in memory. */
 
 import { isCodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
+import { toSlot } from '@sluice/ledger/primitives';
+import { newCounts } from '@sluice/source/normalize/normalize-counts';
+import type { Source } from '@sluice/source/source';
 import { expect, test } from 'vitest';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, sealRun } from '../../chain/testing/chain-fixtures.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
-import { toSlot } from '../../ledger/primitives.ts';
-import { newCounts } from '../../source/normalize/normalize-counts.ts';
-import type { Source } from '../../source/source.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { BlockLoader } from '../follow/block-loader.ts';
 import { makeFakeSource, makeHeaders, makeSnapshot, ok, refuse } from '../testing/fake-source.ts';

@@ -1,9 +1,9 @@
 /** The progress that a task reports, with a backfill that the test controls. */
 
 import { CodedError } from '@sluice/base/errors';
+import { toSlot } from '@sluice/ledger/primitives';
 import { afterEach, expect, test, vi } from 'vitest';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';
-import { toSlot } from '../../ledger/primitives.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { Backfill } from './backfill.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/base/clock';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
-import type { Slot } from '../../ledger/primitives.ts';
+import type { Slot } from '@sluice/ledger/primitives';
 import { Backfill, type BackfillDependencies } from './backfill.ts';
 
 /** The progress of a backfill. */

@@ -1,9 +1,9 @@
+import type { BlockHeader } from '@sluice/ledger/block';
+import { newCounts } from '@sluice/source/normalize/normalize-counts';
 import { expect, test } from 'vitest';
 import { hash } from '../../chain/testing/chain-fixtures.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
-import { newCounts } from '../../source/normalize/normalize-counts.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import { makeHeaders } from '../testing/fake-source.ts';
 import { HistoryRun } from './history-run.ts';

@@ -7,8 +7,8 @@
  */
 import { assert } from '@sluice/base/assert';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
 import { checkLink } from '../../chain/link-block.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
 import { linkBlock } from '../follow/chain-feeder.ts';
 import { type PreparedBlock, withHeader } from '../prepare/prepared-block.ts';
 

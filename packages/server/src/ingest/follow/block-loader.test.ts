@@ -1,7 +1,7 @@
 import { CodedError } from '@sluice/base/errors';
+import { type Slot, toSlot } from '@sluice/ledger/primitives';
+import type { Commitment } from '@sluice/source/source';
 import { expect, test } from 'vitest';
-import { type Slot, toSlot } from '../../ledger/primitives.ts';
-import type { Commitment } from '../../source/source.ts';
 import { ManualClock, settle } from '../../stream/testing/manual-clock.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import { makeFakeSource, ok, refuse } from '../testing/fake-source.ts';

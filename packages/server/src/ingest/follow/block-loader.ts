@@ -1,15 +1,15 @@
 /** Loads and prepares blocks in parallel, returns them in order, and limits the memory that they use. */
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { mapOrdered } from '@sluice/base/map-ordered';
-import { type Slot, toSlot } from '../../ledger/primitives.ts';
-import { type Refusal, refusal } from '../../source/refusal.ts';
+import { type Slot, toSlot } from '@sluice/ledger/primitives';
+import { type Refusal, refusal } from '@sluice/source/refusal';
 import {
   type BlockFormat,
   type Commitment,
   headTimeoutMs,
   historyTimeoutMs,
   type StreamedBlock,
-} from '../../source/source.ts';
+} from '@sluice/source/source';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import type { FollowedSource } from './followed-source.ts';
 

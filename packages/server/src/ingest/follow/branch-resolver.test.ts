@@ -1,11 +1,11 @@
 import { CodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
+import { toSlot } from '@sluice/ledger/primitives';
+import { newCounts } from '@sluice/source/normalize/normalize-counts';
+import type { Source } from '@sluice/source/source';
 import { expect, test } from 'vitest';
 import { ref } from '../../chain/testing/chain-fixtures.ts';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
-import { toSlot } from '../../ledger/primitives.ts';
-import { newCounts } from '../../source/normalize/normalize-counts.ts';
-import type { Source } from '../../source/source.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';

@@ -4,8 +4,8 @@
  */
 import type { Clock } from '@sluice/base/clock';
 import { elementAt } from '@sluice/base/element-at';
-import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
-import { listSlotsMax } from '../../source/source.ts';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
+import { listSlotsMax } from '@sluice/source/source';
 import type { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import type { BlockLoader } from './block-loader.ts';

@@ -1,8 +1,8 @@
 import { CodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
 import { expect, test } from 'vitest';
 import { hash, makeHeader } from '../../chain/testing/chain-fixtures.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
 import { ManualClock, settle } from '../../stream/testing/manual-clock.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import { makeHeaders, makeSnapshot } from '../testing/fake-source.ts';

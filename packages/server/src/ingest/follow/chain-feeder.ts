@@ -1,6 +1,7 @@
 /** Links prepared blocks and commits them. While the disk is full or failing, it retries. */
 import type { Clock } from '@sluice/base/clock';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import {
   checkLink,
@@ -10,7 +11,6 @@ import {
 } from '../../chain/link-block.ts';
 import type { NewChange } from '../../dataset/chain-writer.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
 import { type PreparedBlock, withHeader } from '../prepare/prepared-block.ts';
 
 /** The wait before a failed write is retried. */

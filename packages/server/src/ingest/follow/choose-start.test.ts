@@ -1,7 +1,7 @@
+import { toSlot } from '@sluice/ledger/primitives';
+import type { Source } from '@sluice/source/source';
 import { expect, test } from 'vitest';
 import { ref } from '../../chain/testing/chain-fixtures.ts';
-import { toSlot } from '../../ledger/primitives.ts';
-import type { Source } from '../../source/source.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { makeFakeSource, makeHeaders, ok, refuse } from '../testing/fake-source.ts';
 import { chooseStart, type StartPoint } from './choose-start.ts';

@@ -1,7 +1,7 @@
 import { unreachable } from '@sluice/base/assert';
+import type { Slot } from '@sluice/ledger/primitives';
+import { listSlotsMax } from '@sluice/source/source';
 import type { Anchor } from '../../chain/chain-snapshot.ts';
-import type { Slot } from '../../ledger/primitives.ts';
-import { listSlotsMax } from '../../source/source.ts';
 import type { FollowedSource } from './followed-source.ts';
 
 /** The configured start of a new dataset. */

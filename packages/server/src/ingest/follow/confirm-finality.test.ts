@@ -1,8 +1,8 @@
 import { systemClock } from '@sluice/base/clock';
+import type { BlockRef } from '@sluice/ledger/block';
+import type { BlockHash, Slot } from '@sluice/ledger/primitives';
+import type { SourceResult } from '@sluice/source/refusal';
 import { expect, test } from 'vitest';
-import type { BlockRef } from '../../ledger/block.ts';
-import type { BlockHash, Slot } from '../../ledger/primitives.ts';
-import type { SourceResult } from '../../source/refusal.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { agreedFinalSlot, isConfirmedFinal } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';

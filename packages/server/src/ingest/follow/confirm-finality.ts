@@ -1,7 +1,7 @@
 /** Decides what is final if there are several sources. A reported slot proves nothing; a hash that most sources report does. */
 import type { Clock } from '@sluice/base/clock';
 import { settleWithin } from '@sluice/base/settle-within';
-import type { BlockRef } from '../../ledger/block.ts';
+import type { BlockRef } from '@sluice/ledger/block';
 import type { FollowedSource } from './followed-source.ts';
 
 /** A source that does not answer within this time does not count in this round. */

@@ -1,7 +1,7 @@
+import { toSlot } from '@sluice/ledger/primitives';
 import { expect, test } from 'vitest';
 import { ref } from '../../chain/testing/chain-fixtures.ts';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';
-import { toSlot } from '../../ledger/primitives.ts';
 import { ManualClock, settle } from '../../stream/testing/manual-clock.ts';
 import { makeFakeSource, makeHeaders, makeSnapshot, ok, refuse } from '../testing/fake-source.ts';
 import type { ChainFeeder } from './chain-feeder.ts';

@@ -4,8 +4,8 @@
  */
 import type { Clock } from '@sluice/base/clock';
 import { settleWithin } from '@sluice/base/settle-within';
+import type { BlockRef } from '@sluice/ledger/block';
 import type { AlarmBoard } from '../../dataset/alarm-board.ts';
-import type { BlockRef } from '../../ledger/block.ts';
 import type { ChainFeeder } from './chain-feeder.ts';
 import { agreedFinalSlot, answerMsMax, isConfirmedFinal } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';

@@ -1,6 +1,6 @@
 import { Random } from '@sluice/base/random';
+import { refusal } from '@sluice/source/refusal';
 import { expect, test } from 'vitest';
-import { refusal } from '../../source/refusal.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { makeFakeSource, ok } from '../testing/fake-source.ts';
 import { FollowedSource } from './followed-source.ts';

@@ -2,10 +2,10 @@ import {
   openSource,
   type SourceDependencies,
   type SourceOptions,
-} from '../../source/open-source.ts';
-import type { SourceResult } from '../../source/refusal.ts';
-import type { SlotNotices, Source } from '../../source/source.ts';
-import { SourceHealth, type SourceStatus } from '../../source/source-health.ts';
+} from '@sluice/source/open-source';
+import type { SourceResult } from '@sluice/source/refusal';
+import type { SlotNotices, Source } from '@sluice/source/source';
+import { SourceHealth, type SourceStatus } from '@sluice/source/source-health';
 
 /** The state of a source, and what it is doing. */
 export interface FollowedStatus extends SourceStatus {

@@ -1,7 +1,7 @@
+import type { SourceIdentity } from '@sluice/source/source';
 import { beforeEach, expect, test } from 'vitest';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { SourceIdentity } from '../../source/source.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { makeFakeSource, ok, refuse } from '../testing/fake-source.ts';
 import type { FollowedSource } from './followed-source.ts';

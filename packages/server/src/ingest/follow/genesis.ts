@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/base/clock';
+import type { SourceIdentity } from '@sluice/source/source';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { SourceIdentity } from '../../source/source.ts';
 import type { FollowedSource } from './followed-source.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { CodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
+import { newCounts } from '@sluice/source/normalize/normalize-counts';
 import { expect, test } from 'vitest';
 import { makeHeader } from '../../chain/testing/chain-fixtures.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
-import { newCounts } from '../../source/normalize/normalize-counts.ts';
 import { ManualClock, settle } from '../../stream/testing/manual-clock.ts';
 import { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';

@@ -1,6 +1,6 @@
 /** Extends the chain by blocks of one source. A block that does not link goes to the branch resolver. */
 import { type CodedError, isCodedError } from '@sluice/base/errors';
-import type { BlockHeader } from '../../ledger/block.ts';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import type { LoadedBlock } from './block-loader.ts';

@@ -1,5 +1,5 @@
+import type { BlockHeader } from '@sluice/ledger/block';
 import { expect, test } from 'vitest';
-import type { BlockHeader } from '../../ledger/block.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { makeFakeSource, makeHeaders, refuse } from '../testing/fake-source.ts';
 import type { FollowedSource } from './followed-source.ts';

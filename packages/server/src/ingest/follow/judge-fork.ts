@@ -2,7 +2,7 @@
 import type { Clock } from '@sluice/base/clock';
 import { elementAt } from '@sluice/base/element-at';
 import { settleWithin } from '@sluice/base/settle-within';
-import type { BlockHeader } from '../../ledger/block.ts';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { FollowedSource } from './followed-source.ts';
 
 export interface Claim {

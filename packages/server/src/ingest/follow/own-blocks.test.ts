@@ -1,8 +1,8 @@
+import { toSlot } from '@sluice/ledger/primitives';
 import { expect, test } from 'vitest';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, ref, sealRun } from '../../chain/testing/chain-fixtures.ts';
-import { toSlot } from '../../ledger/primitives.ts';
 import { makeHeaders, makeSnapshot } from '../testing/fake-source.ts';
 import { forkFloor, headSlot, newestUnfinalized, ownsBlock } from './own-blocks.ts';
 

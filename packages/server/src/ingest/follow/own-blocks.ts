@@ -1,7 +1,7 @@
+import type { BlockRef } from '@sluice/ledger/block';
+import type { BlockHash } from '@sluice/ledger/primitives';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { findHot, firstHotAtOrAfter } from '../../chain/find-blocks.ts';
-import type { BlockRef } from '../../ledger/block.ts';
-import type { BlockHash } from '../../ledger/primitives.ts';
 
 /** Returns whether we have a block: as a hot block, the finalized head, the last sealed block or the anchor. */
 export function ownsBlock(snapshot: ChainSnapshot, slot: number, hash: BlockHash | null): boolean {

@@ -8,17 +8,17 @@
  *   both:       a block that does not link is a gap to fill or a branch to judge (branch-resolver.ts)
  */
 import type { Clock } from '@sluice/base/clock';
-import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
-import type { AlarmBoard } from '../../dataset/alarm-board.ts';
-import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
-import { type Slot, toSlot } from '../../ledger/primitives.ts';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
+import { type Slot, toSlot } from '@sluice/ledger/primitives';
 import {
   type Commitment,
   canStream,
   listSlotsMax,
   type SourceIdentity,
   type StreamingSource,
-} from '../../source/source.ts';
+} from '@sluice/source/source';
+import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { AlarmBoard } from '../../dataset/alarm-board.ts';
 import type { IngestCounters } from '../ingest-counters.ts';
 import type { BlockLoader } from './block-loader.ts';
 import { BranchResolver, gapBlocksMax } from './branch-resolver.ts';

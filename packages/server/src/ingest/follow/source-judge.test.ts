@@ -1,9 +1,9 @@
 import { CodedError } from '@sluice/base/errors';
+import { toSlot } from '@sluice/ledger/primitives';
+import { refusal } from '@sluice/source/refusal';
 import { expect, test } from 'vitest';
 import { ref } from '../../chain/testing/chain-fixtures.ts';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';
-import { toSlot } from '../../ledger/primitives.ts';
-import { refusal } from '../../source/refusal.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';

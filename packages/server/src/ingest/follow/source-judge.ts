@@ -2,10 +2,10 @@
 import { assert } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import type { CodedError } from '@sluice/base/errors';
+import type { BlockRef } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
 import type { AlarmBoard } from '../../dataset/alarm-board.ts';
 import { type AlarmCode, GROWTH_ALARMS, isAlarmCode } from '../../dataset/alarm-codes.ts';
-import type { BlockRef } from '../../ledger/block.ts';
-import type { Slot } from '../../ledger/primitives.ts';
 import type { IngestCounters } from '../ingest-counters.ts';
 import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import type { LoadedBlock } from './block-loader.ts';

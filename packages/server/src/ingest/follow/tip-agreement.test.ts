@@ -1,7 +1,7 @@
 import { systemClock } from '@sluice/base/clock';
+import type { BlockRef } from '@sluice/ledger/block';
+import type { BlockHash, Slot } from '@sluice/ledger/primitives';
 import { expect, test } from 'vitest';
-import type { BlockRef } from '../../ledger/block.ts';
-import type { BlockHash, Slot } from '../../ledger/primitives.ts';
 import { ManualClock, settle } from '../../stream/testing/manual-clock.ts';
 import type { FollowedSource } from './followed-source.ts';
 import { TipAgreement } from './tip-agreement.ts';

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '@sluice/base/clock';
 import { settleWithin } from '@sluice/base/settle-within';
-import type { BlockRef } from '../../ledger/block.ts';
+import type { BlockRef } from '@sluice/ledger/block';
 import { agreedFinalSlot, answerMsMax } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';
 

@@ -1,6 +1,6 @@
+import type { BlockHeader } from '@sluice/ledger/block';
 import { expect, test } from 'vitest';
 import { hash, ref } from '../../chain/testing/chain-fixtures.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { makeFakeSource, makeHeaders, makeSnapshot, ok, refuse } from '../testing/fake-source.ts';
 import { traceBranch } from './trace-branch.ts';

@@ -7,10 +7,10 @@
  */
 import { assert } from '@sluice/base/assert';
 import { elementAt } from '@sluice/base/element-at';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
+import type { Refusal } from '@sluice/source/refusal';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
-import type { BlockHeader, BlockRef } from '../../ledger/block.ts';
-import type { Slot } from '../../ledger/primitives.ts';
-import type { Refusal } from '../../source/refusal.ts';
 import type { FollowedSource } from './followed-source.ts';
 import { forkFloor, ownsBlock } from './own-blocks.ts';
 

@@ -7,17 +7,17 @@ import { CodedError } from '@sluice/base/errors';
 import { storeAsZstd } from '@sluice/grpc/encode-archive';
 import { encodeStatusMeta, parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import { encodeWireTransaction } from '@sluice/grpc/encode-wire-transaction';
+import { TransactionKernel } from '@sluice/kernels/transaction-kernel';
+import { ZstdDecoder } from '@sluice/kernels/zstd-decoder';
+import { toSlot } from '@sluice/ledger/primitives';
+import type { NormalizeOptions } from '@sluice/source/normalize/normalize-options';
+import { blockReaders, kernelTexts } from '@sluice/source/read-block';
+import type { BlockFormat } from '@sluice/source/source';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
-import { ZstdDecoder } from '../../kernels/zstd-decoder.ts';
-import { toSlot } from '../../ledger/primitives.ts';
-import type { NormalizeOptions } from '../../source/normalize/normalize-options.ts';
-import { blockReaders, kernelTexts } from '../../source/read-block.ts';
-import type { BlockFormat } from '../../source/source.ts';
-import { archiveBytes } from '../../source/testing/binary-forms.ts';
-import { wholeBlock } from '../../source/testing/damaged-block.ts';
-import { toBytes } from '../../source/testing/raw-block.ts';
+import { archiveBytes } from '../../../../source/src/testing/binary-forms.ts';
+import { wholeBlock } from '../../../../source/src/testing/damaged-block.ts';
+import { toBytes } from '../../../../source/src/testing/raw-block.ts';
 import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
 
 interface Sample {
@@ -37,7 +37,7 @@ const unpackedBytesMax = 1_000_000;
 const refused = 'refused:';
 
 const corpus = readFileSync(
-  new URL('../../source/testing/binary-corpus.txt', import.meta.url),
+  new URL('../../../../source/src/testing/binary-corpus.txt', import.meta.url),
   'utf8',
 )
   .split('\n')

@@ -3,10 +3,10 @@
  * draft is in shared memory, which returns to the pool after the merge.
  */
 import { workerData } from 'node:worker_threads';
-import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
-import type { NormalizedBlock } from '../../source/normalize/normalize-block.ts';
-import { type Finished, serveNormalizer } from '../../source/normalize/serve-normalizer.ts';
-import { kernelTexts } from '../../source/read-block.ts';
+import { TransactionKernel } from '@sluice/kernels/transaction-kernel';
+import type { NormalizedBlock } from '@sluice/source/normalize/normalize-block';
+import { type Finished, serveNormalizer } from '@sluice/source/normalize/serve-normalizer';
+import { kernelTexts } from '@sluice/source/read-block';
 import {
   type PreparedBlock,
   type PreparedForm,

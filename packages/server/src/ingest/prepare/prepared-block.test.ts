@@ -2,20 +2,20 @@
 
 import { isCodedError } from '@sluice/base/errors';
 import { encodeProtobufBlock, parseJsonBlock } from '@sluice/grpc/encode-json-block';
+import { TransactionKernel } from '@sluice/kernels/transaction-kernel';
+import { normalizeBlock } from '@sluice/source/normalize/normalize-block';
+import type { NormalizeOptions } from '@sluice/source/normalize/normalize-options';
+import { blockReaders, kernelTexts } from '@sluice/source/read-block';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { TransactionKernel } from '../../kernels/transaction-kernel.ts';
-import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
-import type { NormalizeOptions } from '../../source/normalize/normalize-options.ts';
-import { blockReaders, kernelTexts } from '../../source/read-block.ts';
-import { archiveBytes, simulatedForms } from '../../source/testing/binary-forms.ts';
+import { archiveBytes, simulatedForms } from '../../../../source/src/testing/binary-forms.ts';
 import {
   checkByteEdits,
   checkLogEdits,
   checkValueDamage,
   wholeBlock,
-} from '../../source/testing/damaged-block.ts';
-import { frame, invoke, success } from '../../source/testing/log-lines.ts';
+} from '../../../../source/src/testing/damaged-block.ts';
+import { frame, invoke, success } from '../../../../source/src/testing/log-lines.ts';
 import {
   address,
   call,
@@ -26,8 +26,12 @@ import {
   slot,
   toBytes,
   toJson,
-} from '../../source/testing/raw-block.ts';
-import { hasRealData, type RealBlock, readRealBlocks } from '../../source/testing/real-data.ts';
+} from '../../../../source/src/testing/raw-block.ts';
+import {
+  hasRealData,
+  type RealBlock,
+  readRealBlocks,
+} from '../../../../source/src/testing/real-data.ts';
 import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
 
 /** One kernel for all tests, as a thread has one for all blocks. */

@@ -1,15 +1,15 @@
 import { workerUrl } from '@sluice/base/worker-url';
-import type { BlockHeader } from '../../ledger/block.ts';
+import type { BlockHeader } from '@sluice/ledger/block';
+import type { NormalizedBlock } from '@sluice/source/normalize/normalize-block';
+import type { NormalizeCounts } from '@sluice/source/normalize/normalize-counts';
+import {
+  NormalizerPool,
+  type NormalizerPoolOptions,
+} from '@sluice/source/normalize/normalizer-pool';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { buildBlock, collect } from '../../segment/write/build-segment.ts';
 import { type AllocateDraft, appendDraft, encodeDraft } from '../../segment/write/draft.ts';
 import { mergeUnderHeader } from '../../segment/write/merge-segments.ts';
-import type { NormalizedBlock } from '../../source/normalize/normalize-block.ts';
-import type { NormalizeCounts } from '../../source/normalize/normalize-counts.ts';
-import {
-  NormalizerPool,
-  type NormalizerPoolOptions,
-} from '../../source/normalize/normalizer-pool.ts';
 
 /** A block before it is linked, with its records as rows. */
 export interface PreparedBlock {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { wholeBlock } from '../../../../source/src/testing/damaged-block.ts';
+import { slot, toBytes } from '../../../../source/src/testing/raw-block.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
-import { wholeBlock } from '../../source/testing/damaged-block.ts';
-import { slot, toBytes } from '../../source/testing/raw-block.ts';
 import { startPreparerPool } from './prepared-block.ts';
 
 const normalize = { votes: 'drop', metaOptional: false, allowMissing: [] } as const;

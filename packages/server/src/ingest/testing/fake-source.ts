@@ -2,15 +2,15 @@
 import { assert } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { Random } from '@sluice/base/random';
+import type { BlockHeader } from '@sluice/ledger/block';
+import { toSlot } from '@sluice/ledger/primitives';
+import { type RefusalReason, refusal, type SourceResult } from '@sluice/source/refusal';
+import type { Commitment, SlotNotices, Source } from '@sluice/source/source';
+import { SourceHealth } from '@sluice/source/source-health';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { type ChainSnapshot, emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { refOf } from '../../chain/find-blocks.ts';
 import { makeRun } from '../../chain/testing/chain-fixtures.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
-import { toSlot } from '../../ledger/primitives.ts';
-import { type RefusalReason, refusal, type SourceResult } from '../../source/refusal.ts';
-import type { Commitment, SlotNotices, Source } from '../../source/source.ts';
-import { SourceHealth } from '../../source/source-health.ts';
 import { DueTimes, FollowedSource } from '../follow/followed-source.ts';
 
 export interface FakeSourceOptions {

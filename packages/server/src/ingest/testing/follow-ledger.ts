@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from '@sluice/base/clock';
 import { Random } from '@sluice/base/random';
 import type { SimulatedNode } from '@sluice/simulator/start-node';
+import type { SourceOptions } from '@sluice/source/open-source';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { Dataset } from '../../dataset/dataset.ts';
 import type { DatasetLimits } from '../../dataset/dataset-limits.ts';
 import type { Retention } from '../../dataset/retention.ts';
 import { createDataset, datasetExists } from '../../dataset/stored/create-dataset.ts';
-import type { SourceOptions } from '../../source/open-source.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import type { StartPoint } from '../follow/choose-start.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Slot } from '../../ledger/primitives.ts';
-import { blockReaders } from '../../source/read-block.ts';
-import type { BlockFormat } from '../../source/source.ts';
+import type { Slot } from '@sluice/ledger/primitives';
+import { blockReaders } from '@sluice/source/read-block';
+import type { BlockFormat } from '@sluice/source/source';
 import { type PreparedBlock, prepareBlock } from '../prepare/prepared-block.ts';
 
 /** More blocks than the tests of one file prepare. */

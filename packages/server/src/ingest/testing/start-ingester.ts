@@ -1,6 +1,13 @@
 /** An ingester whose sources and dataset are in memory, with a clock that the test advances. */
 
 import { Random } from '@sluice/base/random';
+import type { BlockHeader } from '@sluice/ledger/block';
+import { type Slot, toSlot } from '@sluice/ledger/primitives';
+import { newCounts } from '@sluice/source/normalize/normalize-counts';
+import { PortalSource } from '@sluice/source/portal/portal-source';
+import { refusal, type SourceResult } from '@sluice/source/refusal';
+import { RpcSource } from '@sluice/source/rpc/rpc-source';
+import type { Commitment, Source } from '@sluice/source/source';
 import { vi } from 'vitest';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainChange } from '../../chain/chain-change.ts';
@@ -9,13 +16,6 @@ import { sealRun } from '../../chain/testing/chain-fixtures.ts';
 import { AlarmBoard } from '../../dataset/alarm-board.ts';
 import type { NewChange } from '../../dataset/chain-writer.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
-import { type Slot, toSlot } from '../../ledger/primitives.ts';
-import { newCounts } from '../../source/normalize/normalize-counts.ts';
-import { PortalSource } from '../../source/portal/portal-source.ts';
-import { refusal, type SourceResult } from '../../source/refusal.ts';
-import { RpcSource } from '../../source/rpc/rpc-source.ts';
-import type { Commitment, Source } from '../../source/source.ts';
 import { ManualClock } from '../../stream/testing/manual-clock.ts';
 import { Ingester, type IngesterDependencies, type IngesterOptions } from '../ingester.ts';
 import { ok } from './fake-source.ts';

@@ -5,10 +5,10 @@ import {
   createSimulatedLedger,
   type SimulatedLedgerOptions,
 } from '@sluice/simulator/start-simulated-node';
+import type { GrpcSourceOptions } from '@sluice/source/grpc/grpc-source';
 import { expect } from 'vitest';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { AlarmCode } from '../../dataset/alarm-codes.ts';
-import type { GrpcSourceOptions } from '../../source/grpc/grpc-source.ts';
 import { type Following, type FollowOptions, followNodes } from './follow-ledger.ts';
 
 export interface World {

@@ -1,7 +1,7 @@
 /** A checksum for each chunk of the plain part of a segment, so that a piece can be verified without reading the rest. */
 
 import { ensureMemory } from '@sluice/base/wasm-kernel';
-import { FREE_MEMORY_START } from '../../kernels/layout/memory.ts';
+import { FREE_MEMORY_START } from '@sluice/kernels/layout/memory';
 import { codec } from './codec.ts';
 
 /** Small enough to read for one page, and large enough for the checksums to take little space: 2 bytes per kilobyte. */

@@ -1,9 +1,9 @@
 import { assert } from '@sluice/base/assert';
 import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
-import type { PageDecoder } from '../../kernels/engine-exports.ts';
-import { FREE_MEMORY_START } from '../../kernels/layout/memory.ts';
-import { KEY_TEXT_BYTES } from '../../kernels/layout/writing.ts';
-import { loadKernel } from '../../kernels/load-kernel.ts';
+import type { PageDecoder } from '@sluice/kernels/engine-exports';
+import { FREE_MEMORY_START } from '@sluice/kernels/layout/memory';
+import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
+import { loadKernel } from '@sluice/kernels/load-kernel';
 
 /** The functions of `kernels/assembly/codec.ts`. Addresses are byte positions in the kernel's memory. */
 export interface CodecExports extends PageDecoder {

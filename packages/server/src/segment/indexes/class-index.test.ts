@@ -1,8 +1,8 @@
 import { decodeBase58 } from '@sluice/base/base58';
+import type { Block, Instruction } from '@sluice/ledger/block';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
-import type { Block, Instruction } from '../../ledger/block.ts';
 import { PART } from '../layout/directory.ts';
 import { openSegment } from '../read/open-segment.ts';
 import { buildSegment } from '../write/build-segment.ts';

@@ -1,6 +1,6 @@
 /** Collects the content of a segment's indexes, one row group after another. */
 import { elementAt } from '@sluice/base/element-at';
-import { INS_FLAGS_OUTCOME_MASK } from '../../kernels/layout/columns.ts';
+import { INS_FLAGS_OUTCOME_MASK } from '@sluice/kernels/layout/columns';
 import { growTo } from '../encoding/growable.ts';
 import { VarintWriter } from '../encoding/varint.ts';
 import { type DictionaryBuilder, hashWords } from '../layout/dictionary.ts';

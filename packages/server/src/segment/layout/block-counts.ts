@@ -1,4 +1,4 @@
-import type { Block } from '../../ledger/block.ts';
+import type { Block } from '@sluice/ledger/block';
 
 /** The number of records of each kind in a block, which the header field `recordCounts` reports. */
 export interface BlockCounts {

@@ -8,9 +8,10 @@
  * Every column that refers to an address has its position in that list. An address therefore costs one byte per mention, and the inverted
  * index is built from the key lists alone.
  */
+
+import * as layout from '@sluice/kernels/layout/columns';
 import type { LogKind, RecordKind, StoredFieldName } from '@sluice/protocol/field-table';
 import { keysOf } from '@sluice/protocol/typed-keys';
-import * as layout from '../../kernels/layout/columns.ts';
 
 export type ColumnType = 'int' | 'long' | 'bytes';
 

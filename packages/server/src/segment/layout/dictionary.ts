@@ -1,5 +1,5 @@
 import { assert } from '@sluice/base/assert';
-import { base58Codec } from '../../kernels/base58-codec.ts';
+import { base58Codec } from '@sluice/kernels/base58-codec';
 
 export const keyBytes = 32;
 

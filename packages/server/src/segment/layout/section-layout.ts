@@ -1,5 +1,5 @@
 /** The columns of each section in the order in which this version writes them. */
-import * as layout from '../../kernels/layout/columns.ts';
+import * as layout from '@sluice/kernels/layout/columns';
 import { CODING, COLUMN_NAMES, type ColumnName, DOMAINS, SECTIONS, shapeOf } from './columns.ts';
 import type { StoredColumn, StoredSection } from './directory.ts';
 

@@ -1,6 +1,6 @@
 import { elementAt } from '@sluice/base/element-at';
-import type { BlockHeader } from '../../ledger/block.ts';
-import { type BlockHash, type Slot, toSlot, trustedBlockHash } from '../../ledger/primitives.ts';
+import type { BlockHeader } from '@sluice/ledger/block';
+import { type BlockHash, type Slot, toSlot, trustedBlockHash } from '@sluice/ledger/primitives';
 import { KeyTexts } from '../encoding/codec.ts';
 import { damaged } from '../encoding/unit.ts';
 import type { BlockColumnOf } from '../layout/block-columns.ts';

@@ -1,14 +1,12 @@
 import { assert } from '@sluice/base/assert';
 import { encodeBase58 } from '@sluice/base/base58';
 import { elementAt } from '@sluice/base/element-at';
-import { type FieldRow, fieldRows, type RecordKind } from '@sluice/protocol/field-table';
-import { keysOf } from '@sluice/protocol/typed-keys';
 import {
   INS_FLAGS_DROPPED_LOGS,
   INS_FLAGS_OUTCOME_MASK,
   OUTCOME_COMMITTED,
   OUTCOME_UNKNOWN,
-} from '../../kernels/layout/columns.ts';
+} from '@sluice/kernels/layout/columns';
 import type {
   Balance,
   Block,
@@ -17,8 +15,10 @@ import type {
   Reward,
   TokenBalance,
   Transaction,
-} from '../../ledger/block.ts';
-import { type Address, toAddress, toSignature } from '../../ledger/primitives.ts';
+} from '@sluice/ledger/block';
+import { type Address, toAddress, toSignature } from '@sluice/ledger/primitives';
+import { type FieldRow, fieldRows, type RecordKind } from '@sluice/protocol/field-table';
+import { keysOf } from '@sluice/protocol/typed-keys';
 import { unzigzag } from '../encoding/zigzag.ts';
 import {
   type ColumnField,

@@ -1,8 +1,8 @@
 /** Decodes all rows of a row group with the codec kernel, for merging, tools and tests. Queries decode single pages themselves. */
 import { elementAt } from '@sluice/base/element-at';
 import { ensureMemory } from '@sluice/base/wasm-kernel';
-import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '../../kernels/layout/columns.ts';
-import { FREE_MEMORY_START } from '../../kernels/layout/memory.ts';
+import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '@sluice/kernels/layout/columns';
+import { FREE_MEMORY_START } from '@sluice/kernels/layout/memory';
 import { codec } from '../encoding/codec.ts';
 import { ByteColumn, IntColumn, LongColumn } from '../encoding/growable.ts';
 import { damaged } from '../encoding/unit.ts';

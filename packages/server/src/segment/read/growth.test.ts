@@ -1,8 +1,8 @@
 /** Readers skip columns, sections and parts of a later version. Columns that an earlier version lacks read as 0. */
 
 import { isCodedError } from '@sluice/base/errors';
+import type { Block } from '@sluice/ledger/block';
 import { expect, test } from 'vitest';
-import type { Block } from '../../ledger/block.ts';
 import { CODING, COLUMNS, type ColumnName, DOMAINS, SECTIONS } from '../layout/columns.ts';
 import type { StoredColumn, StoredSection } from '../layout/directory.ts';
 import { SECTION_LAYOUT } from '../layout/section-layout.ts';

@@ -1,7 +1,7 @@
 import { elementAt } from '@sluice/base/element-at';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
 import { discard } from '@sluice/base/memory/discard';
-import type { BlockHeader } from '../../ledger/block.ts';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { chunkBytes, findDamagedChunk } from '../encoding/chunk-checksums.ts';
 import {

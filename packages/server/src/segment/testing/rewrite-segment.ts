@@ -1,5 +1,9 @@
 /** Creates segments that this version does not write, with valid checksums, to test readers with damaged and later segments. */
-import { encodePlainly, type PlainColumn, pushVarint } from '../../kernels/testing/plain-pages.ts';
+import {
+  encodePlainly,
+  type PlainColumn,
+  pushVarint,
+} from '../../../../kernels/src/testing/plain-pages.ts';
 import { ChunkChecksums, chunkBytes } from '../encoding/chunk-checksums.ts';
 import { type EncodedUnit, plainUnits, type UnitEntry } from '../encoding/unit.ts';
 import { CODING, DOMAINS, pagedSectionCount, SECTIONS } from '../layout/columns.ts';

@@ -1,7 +1,7 @@
 import { encodeBase58 } from '@sluice/base/base58';
-import type { Block } from '../../ledger/block.ts';
-import type { Address, BlockHash, Signature, Slot } from '../../ledger/primitives.ts';
-import { neutralRecord } from '../../ledger/testing/stored-fields.ts';
+import type { Block } from '@sluice/ledger/block';
+import type { Address, BlockHash, Signature, Slot } from '@sluice/ledger/primitives';
+import { neutralRecord } from '../../../../ledger/src/testing/stored-fields.ts';
 
 /** Returns an address whose 32 bytes depend on the number. */
 export function sampleAddress(number: number): Address {

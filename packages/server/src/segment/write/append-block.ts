@@ -1,12 +1,12 @@
 import { assert } from '@sluice/base/assert';
-import { base58Codec } from '../../kernels/base58-codec.ts';
+import { base58Codec } from '@sluice/kernels/base58-codec';
 import {
   INS_FLAGS_DROPPED_LOGS,
   OUTCOME_COMMITTED,
   OUTCOME_FAILED,
   OUTCOME_UNKNOWN,
-} from '../../kernels/layout/columns.ts';
-import type { Block, Instruction, Log, TokenBalance, Transaction } from '../../ledger/block.ts';
+} from '@sluice/kernels/layout/columns';
+import type { Block, Instruction, Log, TokenBalance, Transaction } from '@sluice/ledger/block';
 import { zigzag } from '../encoding/zigzag.ts';
 import { LOG_KIND_CODES } from '../layout/columns.ts';
 import type { DictionaryBuilder } from '../layout/dictionary.ts';

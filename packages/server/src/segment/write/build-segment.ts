@@ -1,5 +1,5 @@
-import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
-import type { Block } from '../../ledger/block.ts';
+import type { TransactionKernel } from '@sluice/kernels/transaction-kernel';
+import type { Block } from '@sluice/ledger/block';
 import { SegmentWriter } from './segment-writer.ts';
 
 /** Returns a segment of these blocks, which must ascend by slot. The same blocks give the same bytes on every machine. */

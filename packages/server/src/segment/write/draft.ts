@@ -10,8 +10,8 @@
  */
 import { elementAt } from '@sluice/base/element-at';
 import { copyBytes } from '@sluice/base/memory/copy-bytes';
-import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
-import type { Block, BlockHeader } from '../../ledger/block.ts';
+import type { TransactionKernel } from '@sluice/kernels/transaction-kernel';
+import type { Block, BlockHeader } from '@sluice/ledger/block';
 import { addCounts, type BlockCounts } from '../layout/block-counts.ts';
 import { COLUMN_NAMES, COLUMNS, type ColumnName } from '../layout/columns.ts';
 import { DictionaryBuilder } from '../layout/dictionary.ts';

@@ -1,8 +1,8 @@
 /** Encodes the rows of a row group as pages and compresses them with the dictionaries of the segment. */
 import { elementAt } from '@sluice/base/element-at';
 import { ensureMemory } from '@sluice/base/wasm-kernel';
-import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '../../kernels/layout/columns.ts';
-import { FREE_MEMORY_START } from '../../kernels/layout/memory.ts';
+import { COUNTS_BYTES, DESCRIPTOR_BYTES } from '@sluice/kernels/layout/columns';
+import { FREE_MEMORY_START } from '@sluice/kernels/layout/memory';
 import { type CodecExports, codec } from '../encoding/codec.ts';
 import { VarintWriter } from '../encoding/varint.ts';
 import { CODING, DOMAINS, pagedSectionCount, SECTIONS } from '../layout/columns.ts';

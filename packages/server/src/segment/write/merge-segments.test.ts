@@ -1,9 +1,9 @@
 import { assert } from '@sluice/base/assert';
+import type { Block } from '@sluice/ledger/block';
+import { normalizeBlock } from '@sluice/source/normalize/normalize-block';
 import { expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
-import type { Block } from '../../ledger/block.ts';
-import { normalizeBlock } from '../../source/normalize/normalize-block.ts';
-import { hasRealData, readRealBlocks } from '../../source/testing/real-data.ts';
+import { hasRealData, readRealBlocks } from '../../../../source/src/testing/real-data.ts';
 import { PART } from '../layout/directory.ts';
 import { openSegment } from '../read/open-segment.ts';
 import { sampleBlock } from '../testing/sample-block.ts';

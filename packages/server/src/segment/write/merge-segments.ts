@@ -6,7 +6,7 @@
 
 import { elementAt } from '@sluice/base/element-at';
 import { discard } from '@sluice/base/memory/discard';
-import type { BlockHeader } from '../../ledger/block.ts';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { BlockCounts } from '../layout/block-counts.ts';
 import type { DictionaryBuilder } from '../layout/dictionary.ts';
 import { pageKeyCount } from '../layout/limits.ts';

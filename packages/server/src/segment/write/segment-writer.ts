@@ -1,8 +1,8 @@
 import { assert } from '@sluice/base/assert';
 import { decodeBase58 } from '@sluice/base/base58';
+import type { TransactionKernel } from '@sluice/kernels/transaction-kernel';
+import type { Block, BlockHeader } from '@sluice/ledger/block';
 import { entriesOf } from '@sluice/protocol/typed-keys';
-import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
-import type { Block, BlockHeader } from '../../ledger/block.ts';
 import { ChunkChecksums, chunkBytes } from '../encoding/chunk-checksums.ts';
 import { IntColumn, LongColumn } from '../encoding/growable.ts';
 import {

@@ -1,4 +1,4 @@
-import type { TransactionKernel } from '../../kernels/transaction-kernel.ts';
+import type { TransactionKernel } from '@sluice/kernels/transaction-kernel';
 import type { BlockCounts } from '../layout/block-counts.ts';
 import { COLUMN_NAMES, COLUMNS, type ColumnName } from '../layout/columns.ts';
 import type { DictionaryBuilder } from '../layout/dictionary.ts';

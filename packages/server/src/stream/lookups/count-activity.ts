@@ -1,11 +1,11 @@
 import { elementAt } from '@sluice/base/element-at';
+import { DISCRIMINATOR_LENGTHS } from '@sluice/ledger/discriminator';
 import type { Activity, ActivityListName } from '@sluice/protocol/lookup-answers';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { segmentsDownFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { SegmentActivity } from '../../engine/lookup/count-activity.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';
-import { DISCRIMINATOR_LENGTHS } from '../../ledger/discriminator.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
 import { firstSlotOf, lastSlotOf, newestParts, type SnapshotPart } from './snapshot-parts.ts';

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeBase58, encodeBase58 } from '@sluice/base/base58';
 import { isCodedError } from '@sluice/base/errors';
+import type { Block } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
 import { afterAll, expect, test } from 'vitest';
 import {
   type ChainSnapshot,
@@ -13,8 +15,6 @@ import {
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { parseTestQuery } from '../../engine/testing/arbitrary-query.ts';
 import { EnginePool } from '../../engine/threads/engine-pool.ts';
-import type { Block } from '../../ledger/block.ts';
-import type { Slot } from '../../ledger/primitives.ts';
 import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';

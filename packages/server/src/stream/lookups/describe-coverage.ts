@@ -1,8 +1,8 @@
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { Coverage, CoverageRange } from '@sluice/protocol/lookup-answers';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';
-import type { BlockHeader } from '../../ledger/block.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import { lastSlotOf, oldestParts, type SnapshotPart } from './snapshot-parts.ts';
 

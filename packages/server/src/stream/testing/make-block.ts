@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { base58 } from '@scure/base';
-import type { Block, BlockHeader } from '../../ledger/block.ts';
-import type { Address, BlockHash, Slot } from '../../ledger/primitives.ts';
+import type { Block, BlockHeader } from '@sluice/ledger/block';
+import type { Address, BlockHash, Slot } from '@sluice/ledger/primitives';
 
 /** The account that matching blocks reward. */
 export const MATCH = base58.encode(createHash('sha256').update('match').digest()) as Address;

@@ -2,6 +2,7 @@
 
 import { assert } from '@sluice/base/assert';
 import { systemClock } from '@sluice/base/clock';
+import type { Block, BlockHeader, BlockRef } from '@sluice/ledger/block';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import type { ChainChange } from '../../chain/chain-change.ts';
 import {
@@ -20,7 +21,6 @@ import type {
   DatasetStatus,
   SnapshotLease,
 } from '../../dataset/dataset-reader.ts';
-import type { Block, BlockHeader, BlockRef } from '../../ledger/block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { makeBlock } from './make-block.ts';
 

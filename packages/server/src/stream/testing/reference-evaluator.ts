@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '@sluice/base/assert';
+import type { Block } from '@sluice/ledger/block';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter } from '../../chain/find-blocks.ts';
 import { segmentsFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { answerBlock, headerLine } from '../../engine/testing/reference/answer-query.ts';
-import type { Block } from '../../ledger/block.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from '../block-evaluator.ts';
 import { LinePiece } from '../line-piece.ts';
 

@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
-import type { Block } from '../../../../server/src/ledger/block.ts';
-import { isAddress } from '../../../../server/src/ledger/primitives.ts';
+import type { Block } from '../../../../ledger/src/block.ts';
+import { isAddress } from '../../../../ledger/src/primitives.ts';
 
 const ADDRESS_BYTES = 32;
 

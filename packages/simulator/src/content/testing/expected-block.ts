@@ -10,9 +10,9 @@ import type {
   Reward,
   TokenBalance,
   Transaction,
-} from '../../../../server/src/ledger/block.ts';
-import { type Address, toBlockHash, toSlot } from '../../../../server/src/ledger/primitives.ts';
-import { neutralRecord } from '../../../../server/src/ledger/testing/stored-fields.ts';
+} from '../../../../ledger/src/block.ts';
+import { type Address, toBlockHash, toSlot } from '../../../../ledger/src/primitives.ts';
+import { neutralRecord } from '../../../../ledger/src/testing/stored-fields.ts';
 import type { EraRules } from '../eras.ts';
 import type {
   Call,

@@ -5,7 +5,7 @@ import {
   isAddress,
   isSignature,
   type Signature,
-} from '../../../../server/src/ledger/primitives.ts';
+} from '../../../../ledger/src/primitives.ts';
 import {
   type AmountList,
   HEADER_BYTES,

@@ -1,5 +1,5 @@
 import { decodeBase58 } from '@sluice/base/base58';
-import type { Block } from '../../../../server/src/ledger/block.ts';
+import type { Block } from '../../../../ledger/src/block.ts';
 
 /** Returns the size of a block's transactions and their records in a response with all fields selected. */
 export function countWireBytes(block: Block): number {

@@ -3,8 +3,8 @@
  * production does not use it.
  */
 import { IdlRegistry } from '@sluice/decode/idl-registry';
+import type { Block } from '@sluice/ledger/block';
 import type { FieldName, RecordKind } from '@sluice/protocol/field-table';
-import type { Block } from '../../../ledger/block.ts';
 import type { Query, Selection } from '../../../query/query.ts';
 import { type SelectedRecords, selectRecords } from './select-records.ts';
 import { writeRecord } from './write-record.ts';

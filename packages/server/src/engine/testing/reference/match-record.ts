@@ -3,9 +3,9 @@
  * them, so a record that lacks the filtered value never matches.
  */
 import { base58 } from '@scure/base';
+import type { Block, Instruction, TokenBalance, Transaction } from '@sluice/ledger/block';
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { FilterName } from '@sluice/protocol/request-table';
-import type { Block, Instruction, TokenBalance, Transaction } from '../../../ledger/block.ts';
 import type { Item } from '../../../query/query.ts';
 
 type Value = string | boolean;

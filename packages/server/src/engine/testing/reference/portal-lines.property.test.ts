@@ -1,12 +1,12 @@
 import { isCodedError } from '@sluice/base/errors';
+import type { Block } from '@sluice/ledger/block';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { buildBlockQuery } from '@sluice/source/portal/line-query';
+import { readLineBlock } from '@sluice/source/portal/read-line-block';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Block } from '../../../ledger/block.ts';
 import { parseQueryBody } from '../../../query/parse-query.ts';
 import { buildSegment } from '../../../segment/write/build-segment.ts';
-import { buildBlockQuery } from '../../../source/portal/line-query.ts';
-import { readLineBlock } from '../../../source/portal/read-line-block.ts';
 import { arbitraryBlock } from '../arbitrary-block.ts';
 import { answerQuery } from './answer-query.ts';
 

@@ -9,8 +9,8 @@ import type {
   Reward,
   TokenBalance,
   Transaction,
-} from '../../../ledger/block.ts';
-import { isAncestorAddress } from '../../../ledger/primitives.ts';
+} from '@sluice/ledger/block';
+import { isAncestorAddress } from '@sluice/ledger/primitives';
 import type { Selection } from '../../../query/query.ts';
 import { matchesRecord } from './match-record.ts';
 

@@ -2,8 +2,8 @@
 import { decodeBase58 } from '@sluice/base/base58';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import { describeUnknown, isEventCall, rangeOf } from '@sluice/decode/program-decoder';
+import type { Block, Instruction, Log } from '@sluice/ledger/block';
 import type { Dialect } from '@sluice/protocol/dialect';
-import type { Block, Instruction, Log } from '../../../ledger/block.ts';
 
 /** What the text of a record depends on besides the record. */
 export interface WriteContext {

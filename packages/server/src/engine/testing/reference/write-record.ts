@@ -1,4 +1,14 @@
 /** Writes records as JSON text: a stored field by its type in the table of fields, a derived one by a function. */
+
+import type {
+  Balance,
+  Block,
+  Instruction,
+  Log,
+  Reward,
+  TokenBalance,
+  Transaction,
+} from '@sluice/ledger/block';
 import type { Dialect } from '@sluice/protocol/dialect';
 import {
   type FieldName,
@@ -9,15 +19,6 @@ import {
 } from '@sluice/protocol/field-table';
 import { mapKeys } from '@sluice/protocol/typed-keys';
 import { memberOf } from '@sluice/protocol/unknown-value';
-import type {
-  Balance,
-  Block,
-  Instruction,
-  Log,
-  Reward,
-  TokenBalance,
-  Transaction,
-} from '../../../ledger/block.ts';
 import { parentHashOnWire } from '../../header-texts.ts';
 import { dataToHex } from './match-record.ts';
 import { type WriteContext, writeDecodedInstruction, writeDecodedLog } from './write-decoded.ts';

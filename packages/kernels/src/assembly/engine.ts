@@ -1,0 +1,20 @@
+// Answers queries: decodes columns, selects rows and writes them.
+export { decodePages, readPageStarts, sumCounts, takeDecodedBytes } from './common/pages';
+export { findDamagedChunk } from './common/checksum';
+export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './common/base58';
+export {
+  addColumn, addressTexts, applyChanges, highestOf, moveCodes, locateTransactions, resolvePost, startsOf, sumInRanges, sumOf,
+} from './engine/columns';
+export { selectInstructions, selectRewards, selectRows, selectTransactions, setGroup } from './engine/select';
+export { cancelRequests, countByBlock, copyKeysFromBlocks, copyListedKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
+export { writeUlong } from '../../../base/src/assembly/integers';
+export { setKeys } from './engine/write-context';
+export { takeKeyMissing } from './engine/write-values';
+export { takeHeaderMissing, writeLines } from './engine/write-lines';
+export {
+  beginKeys, collectBlockRows, collectRows, copyKeyTexts, endKeys, gatherCoded, gatherEscaped, gatherFirstSignatures, gatherFlags, gatherHex, gatherInts,
+  gatherIntsOrNull, gatherKeyIds, gatherKeyLists, gatherKeyRanges, gatherKeys, gatherKeysOrNull, gatherLongs, gatherNullTexts, gatherNulls,
+  gatherOutcomes, gatherPaths, gatherPayers, gatherRanges, gatherSignatureLists, hasMissingKey, keyCount, sumOfRanges,
+} from './engine/gather';
+export { copyKeys, keyText } from './common/texts';
+export { DATA_TEXTS_BYTES, setDataTexts } from './engine/data-texts';
