@@ -14,7 +14,7 @@ import { GrpcSource } from './grpc-source.ts';
 import { partOf, ScriptedServer, type ScriptedStream } from './testing/scripted-server.ts';
 
 const recorded = new URL(
-  '../../../../../../shared/data/binary/stream-mainnet-slots.bin.gz',
+  '../../../../../shared/data/binary/stream-mainnet-slots.bin.gz',
   import.meta.url,
 );
 

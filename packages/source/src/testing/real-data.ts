@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import type { Slot } from '@sluice/ledger/primitives';
 
-const folder = fileURLToPath(new URL('../../../../../../shared/data/', import.meta.url));
+const folder = fileURLToPath(new URL('../../../../../shared/data/', import.meta.url));
 
 export interface RealBlock {
   readonly slot: Slot;
