@@ -1,9 +1,13 @@
 /** Tests next to the sources that take longest. `npm run test:service` runs them, so that `npm test` takes less than five minutes. */
 export const slowFiles = [
   'packages/server/src/app/portal.test.ts',
+  'packages/server/src/app/take-files.test.ts',
   'packages/server/src/app/remote/bucket-indexes.test.ts',
+  'packages/server/src/cli/commands/backfill.test.ts',
   'packages/server/src/cli/commands/export.test.ts',
   'packages/server/src/cli/commands/import.test.ts',
+  'packages/server/src/cli/commands/query.test.ts',
+  'packages/server/src/cli/commands/watch.test.ts',
   'packages/server/src/engine/large-segments.test.ts',
   'packages/server/src/ingest/alarms.test.ts',
   'packages/server/src/ingest/backfill/backfill.test.ts',

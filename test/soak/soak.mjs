@@ -53,7 +53,7 @@ const work = mkdtempSync(join(tmpdir(), 'sluice-soak-'));
 const faults = [];
 let isOver = false;
 let logBytes = 0;
-const counts = { forks: 0, lines: 0, scans: 0, lookups: 0, vanished: 0, conflicts: 0 };
+const counts = { forks: 0, lines: 0, scans: 0, lookups: 0, vanished: 0, conflicts: 0, repeats: 0 };
 const children = [];
 
 /** Starts a command and returns the addresses that it prints. */
@@ -180,6 +180,12 @@ async function follow() {
     if (response.status === 409) counts.conflicts++;
     if (response.status === 409) return;
     if (response.status === 204) continue;
+    // On a busy machine the body of a request may arrive too late, or the service may be at a limit.
+    if ([408, 503].includes(response.status)) {
+      counts.repeats++;
+      await response.text();
+      continue;
+    }
     if (response.status !== 200) throw new Error(`a follower got ${response.status}`);
     const last = await readLines(response, true);
     if (last !== undefined) [fromBlock, parentBlockHash] = [last.number + 1, last.hash];
