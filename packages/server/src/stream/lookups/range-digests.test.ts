@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
+import type { Block } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
 import { afterAll, expect, test } from 'vitest';
 import {
   type ChainSnapshot,
@@ -11,8 +13,6 @@ import {
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { answerBlock } from '../../engine/testing/reference/answer-query.ts';
 import { EnginePool } from '../../engine/threads/engine-pool.ts';
-import type { Block } from '../../ledger/block.ts';
-import type { Slot } from '../../ledger/primitives.ts';
 import { sampleBlock } from '../../segment/testing/sample-block.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { readWholeFile } from '../../storage/fs.ts';
