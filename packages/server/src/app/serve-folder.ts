@@ -44,7 +44,9 @@ export async function serveFolder(
   // Only the process that writes the dataset adds to its folder.
   const digestFiles = {
     read: (window: number) => stored.read(window),
+    readGroup: (group: number) => stored.readGroup(group),
     write: async () => undefined,
+    writeGroup: async () => undefined,
     removeBelow: async () => undefined,
   };
   service.open(name, { reader, ingest: () => null, isFed: false, digestFiles });

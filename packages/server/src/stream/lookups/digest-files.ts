@@ -6,12 +6,18 @@ import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../
 /** The digests of this many slots are computed and stored together. */
 export const windowSlots = 256;
 
-/** Stored digests of final blocks, by the number of their window: the first slot divided by `windowSlots`. */
+/** The sum of the digests of this many windows is stored too, so that a year is read in a few hundred files. */
+export const groupWindows = 256;
+
+/** Stored digests of final blocks, by the number of their window or group: the first slot divided by its number of slots. */
 export interface DigestFiles {
   /** Returns the entries of a window, or undefined if they are not stored. */
   read(window: number): Promise<Uint8Array | undefined>;
   write(window: number, entries: Uint8Array): Promise<void>;
-  /** Removes the windows that end below a slot. */
+  /** Returns the encoded sum of a group, or undefined if it is not stored. */
+  readGroup(group: number): Promise<Uint8Array | undefined>;
+  writeGroup(group: number, sum: Uint8Array): Promise<void>;
+  /** Removes the windows and groups that end below a slot. */
   removeBelow(slot: number): Promise<void>;
 }
 
@@ -23,54 +29,95 @@ const headerBytes = 8;
 export class StoredDigests implements DigestFiles {
   readonly #folder: string;
   readonly #fs: Fs;
-  /** Windows that are being written. */
-  readonly #writing = new Set<number>();
+  /** Files that are being written. */
+  readonly #writing = new Set<string>();
+  /** Everything that ends below this slot has been removed. */
+  #removedBelow: number | undefined;
 
   constructor(datasetFolder: string, fs: Fs) {
     this.#folder = `${datasetFolder}/digests`;
     this.#fs = fs;
   }
 
-  async read(window: number): Promise<Uint8Array | undefined> {
+  read(window: number): Promise<Uint8Array | undefined> {
+    return this.#read(windowName(window));
+  }
+
+  write(window: number, entries: Uint8Array): Promise<void> {
+    return this.#write(windowName(window), entries);
+  }
+
+  readGroup(group: number): Promise<Uint8Array | undefined> {
+    return this.#read(groupName(group));
+  }
+
+  writeGroup(group: number, sum: Uint8Array): Promise<void> {
+    return this.#write(groupName(group), sum);
+  }
+
+  /** Only the first call lists the folder, which has a million files after a few years. */
+  async removeBelow(slot: number): Promise<void> {
+    const end = Math.floor(slot / windowSlots);
+    const groupEnd = Math.floor(end / groupWindows);
+    const before = this.#removedBelow;
+    this.#removedBelow = slot;
+    if (before === undefined) {
+      for (const name of await listIfExists(this.#folder, this.#fs)) {
+        const isBelow = name < (name.endsWith(groupSuffix) ? groupName(groupEnd) : windowName(end));
+        if (isBelow) await removeIfExists(this.#fs, `${this.#folder}/${name}`);
+      }
+      return;
+    }
+    const start = Math.floor(before / windowSlots);
+    for (let window = start; window < end; window++) await this.#remove(windowName(window));
+    for (let group = Math.floor(start / groupWindows); group < groupEnd; group++)
+      await this.#remove(groupName(group));
+  }
+
+  async #read(name: string): Promise<Uint8Array | undefined> {
     let bytes: Uint8Array;
     try {
-      bytes = await readWholeFile(this.#fs, `${this.#folder}/${nameOf(window)}`);
+      bytes = await readWholeFile(this.#fs, `${this.#folder}/${name}`);
     } catch (error) {
       if (isCodedError(error)) return undefined;
       throw error;
     }
     if (bytes.length < headerBytes) return undefined;
     const header = new DataView(bytes.buffer, bytes.byteOffset, headerBytes);
-    const entries = bytes.subarray(headerBytes);
-    const isValid = header.getUint32(0) === version && header.getUint32(4) === crc32(entries);
-    return isValid ? entries : undefined;
+    const content = bytes.subarray(headerBytes);
+    const isValid = header.getUint32(0) === version && header.getUint32(4) === crc32(content);
+    return isValid ? content : undefined;
   }
 
   /** A failure is ignored: the digests are then computed again when they are needed. */
-  async write(window: number, entries: Uint8Array): Promise<void> {
-    if (this.#writing.has(window)) return;
-    this.#writing.add(window);
+  async #write(name: string, content: Uint8Array): Promise<void> {
+    if (this.#writing.has(name)) return;
+    this.#writing.add(name);
     const header = new DataView(new ArrayBuffer(headerBytes));
     header.setUint32(0, version);
-    header.setUint32(4, crc32(entries));
+    header.setUint32(4, crc32(content));
     try {
       await this.#fs.makeFolder(this.#folder);
-      const parts = [new Uint8Array(header.buffer), entries];
-      await writeFileAtomically(this.#fs, this.#folder, nameOf(window), parts);
+      const parts = [new Uint8Array(header.buffer), content];
+      await writeFileAtomically(this.#fs, this.#folder, name, parts);
     } catch (error) {
       if (!isCodedError(error)) throw error;
     } finally {
-      this.#writing.delete(window);
+      this.#writing.delete(name);
     }
   }
 
-  async removeBelow(slot: number): Promise<void> {
-    const first = nameOf(Math.floor(slot / windowSlots));
-    for (const name of await listIfExists(this.#folder, this.#fs))
-      if (name < first) await removeIfExists(this.#fs, `${this.#folder}/${name}`);
+  async #remove(name: string): Promise<void> {
+    await removeIfExists(this.#fs, `${this.#folder}/${name}`);
   }
 }
 
-function nameOf(window: number): string {
+const groupSuffix = '.sum';
+
+function windowName(window: number): string {
   return `${String(window * windowSlots).padStart(16, '0')}.digest`;
+}
+
+function groupName(group: number): string {
+  return `${String(group * groupWindows * windowSlots).padStart(16, '0')}${groupSuffix}`;
 }

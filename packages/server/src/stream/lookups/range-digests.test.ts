@@ -37,7 +37,6 @@ const { signal } = new AbortController();
 const blocks = Array.from({ length: 1_400 }, (_, slot) => slot)
   .filter((slot) => slot % 5 !== 0 && (slot < 600 || slot >= 1_300))
   .map((slot) => sampleBlock(slot));
-const lastBlock = blocks.at(-1);
 let datasetCount = 0;
 
 /** Stores blocks in segments of a length. `reads` counts the segments that are opened. */
@@ -57,7 +56,7 @@ function digestsOf(
     const refs = { first: run[0]?.header, last: run.at(-1)?.header };
     return { id, ...refs, blockCount: run.length, byteLength: bytes.length } as unknown;
   }) as SealedSegment[];
-  const [head] = [lastBlock?.header ?? null];
+  const head = stored.at(-1)?.header ?? null;
   const snapshot: ChainSnapshot = {
     ...emptySnapshot,
     start: 0 as Slot,
@@ -81,9 +80,9 @@ function digestsOf(
   return { of, reads: () => reads };
 }
 
-const expected = (first: number, last: number) =>
+const expected = (first: number, last: number, stored = blocks) =>
   sumHashes(
-    blocks
+    stored
       .filter(({ header: { number } }) => number >= first && number <= last)
       .map((block) => answerBlock(STORED_BLOCK, block) ?? ''),
   );
@@ -134,6 +133,35 @@ test('behavior: stored digests are used by another process, and damaged ones are
   expect(mended.reads()).toBeGreaterThan(0);
 });
 
+test('behavior: the sum of 65,536 slots is stored, and read instead of their digests', async () => {
+  const groupSlots = 65_536;
+  const slots = [1, 300, 40_000, groupSlots - 1, groupSlots, groupSlots + 9, 2 * groupSlots + 7];
+  const stored = slots.map((slot) => sampleBlock(slot));
+  const fs = new SimFs();
+  const files = () => new StoredDigests('data/mine', fs);
+  const last = 2 * groupSlots + 7;
+  const first = digestsOf(3, { stored, files: files() });
+  expect(await first.of(0, last)).toMatchObject({ digest: expected(0, last, stored), blocks: 7 });
+  const names = await fs.list('data/mine/digests');
+  expect(names.filter((name) => name.endsWith('.sum'))).toEqual([
+    '0000000000000000.sum',
+    '0000000000065536.sum',
+  ]);
+  for (const name of names.filter((name) => name.endsWith('.digest')))
+    await fs.remove(`data/mine/digests/${name}`);
+  const again = digestsOf(2, { stored, files: files() });
+  const end = 2 * groupSlots - 1;
+  expect(await again.of(0, end)).toMatchObject({ digest: expected(0, end, stored), blocks: 6 });
+  expect(again.reads()).toBe(0);
+  const part = [groupSlots - 1, groupSlots + 8] as const;
+  expect(await again.of(...part)).toMatchObject({ digest: expected(...part, stored), blocks: 2 });
+  const removing = files();
+  await removing.removeBelow(groupSlots + 300);
+  expect(await fs.list('data/mine/digests')).not.toContain('0000000000000000.sum');
+  await removing.removeBelow(2 * groupSlots);
+  expect((await fs.list('data/mine/digests')).filter((name) => name.endsWith('.sum'))).toEqual([]);
+});
+
 test('behavior: a disk that is full does not prevent a digest', async () => {
   const fs = new SimFs();
   fs.fault = ({ name }) => (name === 'write' ? 'ENOSPC' : undefined);
@@ -163,6 +191,8 @@ test('behavior: digests of new final blocks are stored, and those of removed blo
       written.push(window);
       wake();
     },
+    readGroup: (group: number) => stored.readGroup(group),
+    writeGroup: (group: number, sum: Uint8Array) => stored.writeGroup(group, sum),
     removeBelow: async (slot: number) => {
       await stored.removeBelow(slot);
       removed.push(slot);

@@ -8,7 +8,7 @@ import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { DIGEST_ENTRY } from '../../engine/lookup/digest-blocks.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';
-import { type DigestFiles, windowSlots } from './digest-files.ts';
+import { type DigestFiles, groupWindows, windowSlots } from './digest-files.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
 import { STORED_BLOCK } from './selections.ts';
@@ -34,11 +34,19 @@ interface DigestSum {
   digest: bigint;
 }
 
+interface DigestRequest {
+  /** What the request may still read and has computed. */
+  readonly budget: { reads: number; blocks: number };
+  readonly snapshot: ChainSnapshot;
+  readonly signal: AbortSignal;
+}
+
 const digestBits = 256;
 /** Windows whose entries are kept in memory: those at the head, and those that a bisection reads. */
 const windowCountMax = 64;
-/** Windows whose sums are kept in memory: those of a year. */
-const sumCountMax = 1 << 18;
+/** Windows whose sums are kept in memory, with about 300 bytes each. */
+const sumCountMax = 1 << 14;
+const groupSlots = groupWindows * windowSlots;
 /** A follower that is further behind leaves the windows between to the requests that need them. */
 const behindCountMax = 4;
 /** After each window, the follower rests this many times as long as the window took. */
@@ -65,6 +73,42 @@ export class RangeDigests {
     const budget = { reads: LOOKUP_LIMITS.digestReadCountMax, blocks: 0 };
     let next = first;
     while (next <= end && budget.reads > 0 && budget.blocks < LOOKUP_LIMITS.digestBlockCountMax) {
+      const isGroup = next % groupSlots === 0 && next + groupSlots - 1 <= end;
+      const part = isGroup ? await this.#findGroup(next / groupSlots) : undefined;
+      if (part !== undefined) {
+        budget.reads--;
+        addSum(sum, part);
+        next += groupSlots;
+        continue;
+      }
+      const groupEnd = Math.min(end + 1, next - (next % groupSlots) + groupSlots);
+      const group = await this.#sumWindows({ next, end, groupEnd }, { budget, snapshot, signal });
+      if (isGroup && group.next >= groupEnd) await this.#storeGroup(next / groupSlots, group.sum);
+      addSum(sum, group.sum);
+      next = group.next;
+    }
+    return {
+      version: 1,
+      fromBlock: first,
+      toBlock: next - 1,
+      isComplete: next > last,
+      blocks: sum.blocks,
+      records: sum.records,
+      digest: sum.digest.toString(16).padStart(digestBits / 4, '0'),
+    };
+  }
+
+  /** Adds the windows from a slot to the end of its group, within the budget. Returns the next slot. */
+  async #sumWindows(
+    { next, end, groupEnd }: { next: number; end: number; groupEnd: number },
+    { budget, snapshot, signal }: DigestRequest,
+  ): Promise<{ next: number; sum: DigestSum }> {
+    const sum = emptySum();
+    while (
+      next < groupEnd &&
+      budget.reads > 0 &&
+      budget.blocks < LOOKUP_LIMITS.digestBlockCountMax
+    ) {
       const window = Math.floor(next / windowSlots);
       const slots = { first: next, last: Math.min(end, lastOf(window)) };
       const isWhole = slots.last - slots.first === windowSlots - 1;
@@ -84,15 +128,16 @@ export class RangeDigests {
       addSum(sum, part);
       next = slots.last + 1;
     }
-    return {
-      version: 1,
-      fromBlock: first,
-      toBlock: next - 1,
-      isComplete: next > last,
-      blocks: sum.blocks,
-      records: sum.records,
-      digest: sum.digest.toString(16).padStart(digestBits / 4, '0'),
-    };
+    return { next, sum };
+  }
+
+  async #findGroup(group: number): Promise<DigestSum | undefined> {
+    const encoded = await this.#dependencies.files?.readGroup(group);
+    return encoded === undefined ? undefined : decodeSum(encoded);
+  }
+
+  async #storeGroup(group: number, sum: DigestSum): Promise<void> {
+    await this.#dependencies.files?.writeGroup(group, encodeSum(sum));
   }
 
   /** Computes the digests of blocks soon after they become final, so that later requests find them, and removes those of blocks that retention has removed. */
@@ -224,4 +269,14 @@ function addSum(sum: DigestSum, more: DigestSum): void {
   sum.blocks += more.blocks;
   for (const array of RECORD_ARRAY_NAMES) sum.records[array] += more.records[array];
   sum.digest = BigInt.asUintN(digestBits, sum.digest + more.digest);
+}
+
+/** A sum as JSON. Its file has a checksum, so only our own text is decoded. */
+function encodeSum({ blocks, records, digest }: DigestSum): Uint8Array {
+  return Buffer.from(JSON.stringify({ blocks, records, digest: digest.toString(16) }));
+}
+
+function decodeSum(encoded: Uint8Array): DigestSum {
+  const { blocks, records, digest } = JSON.parse(Buffer.from(encoded).toString());
+  return { blocks, records, digest: BigInt(`0x${digest}`) };
 }
