@@ -94,22 +94,25 @@ export const COMMAND_ERRORS = {
     text: 'no IDL of the program describes this name; use one of the known names, or register a newer IDL with the service',
   },
   'sync-target-unknown': {
-    text: 'the address of the target is not supported; use postgres://USER:PASSWORD@HOST:PORT/DATABASE or parquet:FOLDER',
+    text: 'the address of the target is not supported; use postgres://USER:PASSWORD@HOST:PORT/DATABASE, nats://HOST:PORT/STREAM, duckdb:FILE or parquet:FOLDER',
   },
   'sync-target-unreachable': {
-    text: 'no database responds at this address; check the host, the port and that the database runs',
+    text: 'nothing responds at the address of the target; check the host, the port and that the database or server runs',
   },
   'sync-target-login': {
-    text: 'the database refused the login; check the user, the password (also PGPASSWORD) and the name of the database',
+    text: 'the target refused the login; check the user, the password or token (for PostgreSQL also PGPASSWORD) and the name of the database',
   },
   'sync-target-permission': {
-    text: 'the user of the database lacks a permission; grant CREATE on the database and on the schema of the table, or name another schema with --table SCHEMA.NAME',
+    text: 'the user lacks a permission of the target; for PostgreSQL grant CREATE on the database and on the schema of the table, or name another schema with --table SCHEMA.NAME',
   },
   'sync-target-failed': {
     text: 'the target refused a statement or cannot be written; the reason says why',
   },
+  'sync-package-missing': {
+    text: 'this target needs a package with a native module that is not installed; install it in the folder of sluice with npm install, or write Parquet files with parquet:FOLDER',
+  },
   'sync-table-foreign': {
-    text: 'the target has a table or a folder of this name that sluice sync did not create; choose another name, or rename or remove the other one',
+    text: 'the target has a table, a folder or messages of this name that sluice sync did not create; choose another name, or rename or remove the other one',
   },
   'sync-table-busy': {
     text: 'another process of sluice sync writes to this table; stop it, or choose another table',

@@ -110,6 +110,7 @@ export interface ErrorDetails {
     readonly reason: string;
     readonly hint?: string;
   };
+  'sync-package-missing': { readonly package: string };
   'sync-table-foreign': { readonly table: string };
   'sync-table-busy': { readonly table: string };
   'sync-table-changed': {

@@ -18,6 +18,15 @@ export async function openSyncTarget(
     const { PostgresTarget } = await import('./postgres/postgres-target.ts');
     return new PostgresTarget(url, options);
   }
+  if (url.startsWith('nats://')) {
+    const { NatsTarget } = await import('./nats/nats-target.ts');
+    return new NatsTarget(url, options);
+  }
+  const [, path] = /^duckdb:(.+)$/.exec(url) ?? [];
+  if (path !== undefined) {
+    const { DuckDbTarget } = await import('./duckdb/duckdb-target.ts');
+    return new DuckDbTarget(path, options);
+  }
   const [, folder] = /^parquet:(.+)$/.exec(url) ?? [];
   if (folder !== undefined) {
     const { ParquetTarget } = await import('./parquet/parquet-target.ts');

@@ -52,7 +52,7 @@ export function buildSyncCommand(context: CommandContext): Command {
     .addOption(
       new Option(
         '--to <address>',
-        'postgres://USER:PASSWORD@HOST:PORT/DATABASE, or parquet:FOLDER',
+        'postgres://USER:PASSWORD@HOST:PORT/DATABASE, nats://HOST:PORT/STREAM, duckdb:FILE, or parquet:FOLDER',
       ).env('SLUICE_SYNC_TO'),
     )
     .option('--tables <file>', 'the tables, in YAML (docs/sync.md)')
@@ -142,7 +142,7 @@ function waitReporter({ wait }: SyncOptions, { err }: CommandContext): (error: u
 function requireAddress({ to }: Pick<SyncOptions, 'to'>): string {
   if (to !== undefined) return to;
   const allowed =
-    'postgres://USER:PASSWORD@HOST:PORT/DATABASE or parquet:FOLDER, here or in SLUICE_SYNC_TO';
+    'postgres://USER:PASSWORD@HOST:PORT/DATABASE, nats://HOST:PORT/STREAM, duckdb:FILE or parquet:FOLDER, here or in SLUICE_SYNC_TO';
   throw new CodedError('cli-usage', { option: '--to', fault: 'is missing', allowed });
 }
 
