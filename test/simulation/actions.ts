@@ -1,16 +1,20 @@
 /** Everything that can happen in a simulated world, and how often. */
 import type { Random } from '@sluice/base/random';
 import type { LedgerBlock } from './ledger.ts';
+import type { Machine } from './machine.ts';
 import { must } from './model.ts';
 import { call, checkHeads, type ReaderDependencies } from './reader.ts';
+import type { RemoteFault } from './remote.ts';
 import { Life } from './scheduler.ts';
 import { datasetFolder } from './service.ts';
 import type { SourceFault } from './source.ts';
 import type { World } from './world.ts';
 
-type Action = (world: World, random: Random) => void | Promise<void>;
+/** Each action concerns the world or one of its machines. */
+type Action = (world: World, random: Random, machine: Machine) => void | Promise<void>;
 
 const plainFaults = ['down', 'stalls', 'lags'] as const satisfies SourceFault[];
+const remoteFaults = ['refuses', 'stalls', 'forgets', 'slow'] as const satisfies RemoteFault[];
 const lies = ['omits', 'parents', 'bytes', 'finality'] as const satisfies SourceFault[];
 
 const actions = {
@@ -25,10 +29,12 @@ const actions = {
     for (let i = 0; i < count; i++) ledger.produce(random.chance(0.8) ? 0 : 1);
   },
   finalize: ({ ledger }, random) => ledger.finalize(random.between(0, 12)),
-  query: (world, random) => readRange(world, random),
-  follow: (world, random) => readHead(world, random),
-  heads: (world, random) => world.check((reader) => checkHead(world, random, reader)),
-  lookup: (world, random) => world.check((reader) => checkLookup(world, random, reader)),
+  query: (world, random, machine) => readRange(world, random, machine),
+  follow: (world, random, machine) => readHead(world, random, machine),
+  heads: (world, random, machine) =>
+    world.check(machine, (reader) => checkHead(world, random, reader)),
+  lookup: (world, random, machine) =>
+    world.check(machine, (reader) => checkLookup(world, random, reader)),
   abort: (world, random) => {
     const readers = [...world.readers];
     if (readers.length === 0) return;
@@ -36,37 +42,51 @@ const actions = {
     reader.life.isOver = true;
     world.readers.delete(reader);
   },
-  kill: (world) => {
-    if (world.service !== undefined) world.kill();
+  kill: (_world, _random, machine) => {
+    if (machine.service !== undefined) machine.kill();
   },
-  powerLoss: (world, random) => {
-    if (world.service === undefined) return;
-    world.kill();
-    world.losePower(random);
+  powerLoss: (_world, random, machine) => {
+    if (machine.service === undefined) return;
+    machine.kill();
+    machine.losePower(random);
   },
-  stop: async (world) => {
-    if (world.service?.dataset !== undefined) await world.stop();
+  stop: async (_world, _random, machine) => {
+    if (machine.service?.dataset !== undefined) await machine.stop();
   },
-  breakDisk: (world, random) => {
+  pause: (_world, random, machine) => machine.pause(random.unit() * 20_000),
+  breakDisk: (_world, random, machine) => {
     const kind = random.pick(['EIO', 'ENOSPC'] as const);
-    world.diskFault = { kind, share: random.pick([0.02, 0.2, 1]) };
+    machine.diskFault = { kind, share: random.pick([0.02, 0.2, 1]) };
   },
-  fillDisk: (world) => {
-    world.disk.diskSpace = { freeBytes: 1_000, totalBytes: 2e12 };
+  fillDisk: (_world, _random, machine) => {
+    machine.disk.diskSpace = { freeBytes: 1_000, totalBytes: 2e12 };
   },
-  slowDisk: (world, random) => {
-    world.slowMs = random.pick([50, 2_000]);
+  slowDisk: (_world, random, machine) => {
+    machine.slowMs = random.pick([50, 2_000]);
   },
-  mendDisk: (world) => {
-    world.diskFault = undefined;
-    world.slowMs = 5;
-    world.disk.diskSpace = { freeBytes: 1e12, totalBytes: 2e12 };
+  mendDisk: (_world, _random, machine) => {
+    machine.diskFault = undefined;
+    machine.slowMs = 5;
+    machine.disk.diskSpace = { freeBytes: 1e12, totalBytes: 2e12 };
   },
-  damage: (world, random) => damageFile(world, random),
-  repair: ({ damages }) => {
+  damage: (_world, random, machine) => damageFile(machine, random),
+  repair: (_world, _random, { damages }) => {
     for (const repair of damages.values()) repair();
     damages.clear();
   },
+  breakStore: ({ servers }, random) => {
+    servers.store.kind = random.pick(remoteFaults);
+    servers.store.share = random.pick([0.1, 0.5, 1]);
+  },
+  breakFeed: ({ servers }, random) => {
+    servers.feed.kind = random.pick(remoteFaults);
+    servers.feed.share = random.pick([0.1, 0.5, 1]);
+  },
+  fillFeed: ({ servers }) => {
+    servers.isFeedFull = true;
+  },
+  loseLease: ({ servers, scheduler }) => servers.stealLease(scheduler.nowMs),
+  mendServers: ({ servers }) => servers.heal(),
   breakSource: ({ sources }, random) => {
     // A majority of honest sources is needed only while one lies.
     const isLied = sources.some(({ fault }) => lies.some((lie) => lie === fault));
@@ -77,10 +97,12 @@ const actions = {
       source.fault = random.pick(['omits', 'parents', 'bytes']);
     else if (!isLied) source.fault = random.pick(plainFaults);
   },
-  rewriteHistory: ({ sources, ledger, model }, random) => {
+  rewriteHistory: ({ sources, ledger, machines }, random) => {
     const [source] = sources;
     // A single source is believed about everything that is not final yet.
-    const finalDepth = model.current?.finalized?.depth ?? 0;
+    const finalDepth = Math.min(
+      ...machines.map(({ model }) => model.current?.finalized?.depth ?? 0),
+    );
     if (source === undefined || sources.length > 1 || finalDepth < 8) return;
     source.rewritten = ledger.rewrite(finalDepth - random.between(1, 6));
     source.fault = 'rewrites';
@@ -106,12 +128,18 @@ const weights: Record<ActionName, number> = {
   kill: 6,
   powerLoss: 6,
   stop: 2,
+  pause: 4,
   breakDisk: 6,
   fillDisk: 3,
   slowDisk: 4,
   mendDisk: 30,
   damage: 4,
   repair: 8,
+  breakStore: 8,
+  breakFeed: 8,
+  fillFeed: 2,
+  loseLease: 4,
+  mendServers: 30,
   breakSource: 20,
   rewriteHistory: 5,
   mendSource: 30,
@@ -128,11 +156,11 @@ export function act(world: World, random: Random): void | Promise<void> {
     return left < 0;
   });
   world.count(name ?? 'wait');
-  return actions[name ?? 'wait'](world, random);
+  return actions[name ?? 'wait'](world, random, random.pick(world.machines));
 }
 
 /** Returns a slot near the head, in the history, below the start or above the head. */
-function chooseSlot({ model, ledger }: World, random: Random): number {
+function chooseSlot({ ledger }: World, random: Random, { model }: Machine): number {
   const head = ledger.head.slot;
   const start = model.current?.start ?? 0;
   const kind = random.unit();
@@ -141,10 +169,10 @@ function chooseSlot({ model, ledger }: World, random: Random): number {
   return kind < 0.95 ? Math.max(0, start - 1 - random.below(3)) : head + random.between(1, 3);
 }
 
-function readRange(world: World, random: Random): void {
-  const from = chooseSlot(world, random);
+function readRange(world: World, random: Random, machine: Machine): void {
+  const from = chooseSlot(world, random, machine);
   const to = random.chance(0.3) ? undefined : from + random.below(random.chance(0.2) ? 400 : 30);
-  world.read({
+  const plan = {
     template: random.pick(world.queries),
     from,
     to,
@@ -152,12 +180,13 @@ function readRange(world: World, random: Random): void {
     finalizedOnly: random.chance(0.3),
     isGzipped: random.chance(0.3),
     pauseMs: random.chance(0.1) ? random.unit() * 8_000 : 0,
-  });
+  };
+  world.read(plan, machine);
 }
 
-function readHead(world: World, random: Random): void {
+function readHead(world: World, random: Random, machine: Machine): void {
   const { ledger } = world;
-  world.read({
+  const plan = {
     template: random.pick(world.queries),
     from: ledger.head.slot + 1,
     to: undefined,
@@ -165,7 +194,8 @@ function readHead(world: World, random: Random): void {
     finalizedOnly: false,
     isGzipped: random.chance(0.5),
     pauseMs: 0,
-  });
+  };
+  world.read(plan, machine);
 }
 
 /** Returns the right parent, one of an abandoned branch, or any other. */
@@ -229,8 +259,8 @@ async function checkLookup(
   else must(status === 503 && dependencies.mayFail(startMs), `${path} is ${status}`);
 }
 
-/** Flips a bit of a sealed segment, of a list of segments or of an index over segments. */
-function damageFile({ disk, damages }: World, random: Random): void {
+/** Flips a bit of a sealed segment, of a list of segments, of an index over segments, or of a cached object. */
+function damageFile({ disk, damages }: Machine, random: Random): void {
   const paths = disk.paths().filter((path) => isRotten.test(path) && !damages.has(path));
   if (paths.length === 0) return;
   const path = random.pick(paths);
@@ -238,4 +268,6 @@ function damageFile({ disk, damages }: World, random: Random): void {
   if (bits > 0) damages.set(path, disk.flipBit(path, random.below(bits)));
 }
 
-const isRotten = new RegExp(`^${datasetFolder}/(segments|lists|indexes)/[^.]+\\.\\w+$`);
+const isRotten = new RegExp(
+  `^${datasetFolder}/((segments|lists|indexes)/[^.]+\\.\\w+|cache/\\w+/\\d+)$`,
+);

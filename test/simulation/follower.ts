@@ -2,13 +2,14 @@
 import type { Random } from '@sluice/base/random';
 import { createClient } from '../../packages/client/src/create-client.ts';
 import type { Ledger } from './ledger.ts';
-import { type Model, must } from './model.ts';
+import { must } from './model.ts';
 import { type Connection, send } from './network.ts';
 import { Life, type Scheduler } from './scheduler.ts';
 
 export interface FollowerDependencies {
   readonly scheduler: Scheduler;
-  readonly model: Model;
+  /** Returns the first slot that the service has. */
+  readonly start: () => number;
   readonly ledger: Ledger;
   readonly random: Random;
   readonly connect: (client: Life) => Connection | undefined;
@@ -46,12 +47,12 @@ export class Follower {
   }
 
   async #follow(): Promise<void> {
-    const { scheduler, model, random, note } = this.#dependencies;
+    const { scheduler, start, random, note } = this.#dependencies;
     const client = createClient(
       { url: 'http://sluice/datasets/ledger', fetch: this.#fetch },
       { clock: scheduler.clock(this.life), random: () => random.unit() },
     );
-    const fromBlock = model.current?.start ?? 0;
+    const fromBlock = start();
     const fields = { block: { number: true, hash: true, parentHash: true } } as const;
     const query = { fromBlock, fields, includeAllBlocks: true } as const;
     for await (const batch of client.stream(query, { finalized: this.#isFinalized })) {

@@ -51,6 +51,7 @@ export class Model {
   readonly #retention: Retention;
   /** The lines of the reference engine by query and block. */
   readonly #lines = new Map<Query, Map<string, string | undefined>>();
+  #isNewlyNumbered = false;
   /** The visible states, oldest first. */
   readonly states: State[] = [];
 
@@ -63,11 +64,28 @@ export class Model {
     return this.states.at(-1);
   }
 
+  /** The next state may have any version. All other rules hold. */
+  expectNewVersions(): void {
+    this.#isNewlyNumbered = true;
+  }
+
   /** Called with each state that becomes visible, also with the first one after a restart. */
   observe(snapshot: ChainSnapshot): void {
     const before = this.current;
     const head = this.#known(snapshot.head);
     const finalized = this.#known(snapshot.finalized);
+    if (!this.#isNewlyNumbered) this.#checkVersion(before, { snapshot, head, finalized });
+    this.#isNewlyNumbered = false;
+    const state = { snapshot, head, finalized, start: snapshot.start ?? 0 };
+    this.#checkChain(state);
+    if (before !== undefined) this.#checkStep(before, state);
+    this.states.push(state);
+  }
+
+  #checkVersion(
+    before: State | undefined,
+    { snapshot, head, finalized }: Omit<State, 'start'>,
+  ): void {
     if (before?.snapshot.version === snapshot.version) {
       const isSame = before.head === head && before.finalized === finalized;
       must(isSame, 'a restart brings back the last state');
@@ -78,10 +96,6 @@ export class Model {
       );
     }
     must((before?.snapshot.version ?? 0) <= snapshot.version, 'no state is lost');
-    const state = { snapshot, head, finalized, start: snapshot.start ?? 0 };
-    this.#checkChain(state);
-    if (before !== undefined) this.#checkStep(before, state);
-    this.states.push(state);
   }
 
   #checkChain({ snapshot, head, finalized, start }: State): void {

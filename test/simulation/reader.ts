@@ -1,6 +1,5 @@
 /** Clients of the simulated service. Each checks every response against the model. */
 import { gunzipSync } from 'node:zlib';
-import type { Random } from '@sluice/base/random';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { parseQuery } from '../../packages/server/src/query/parse-query.ts';
 import type { Query } from '../../packages/server/src/query/query.ts';
@@ -12,7 +11,6 @@ import { Life, type Scheduler } from './scheduler.ts';
 export interface ReaderDependencies {
   readonly scheduler: Scheduler;
   readonly model: Model;
-  readonly random: Random;
   /** Connects to the service; undefined if it is not running. */
   readonly connect: (client: Life) => Connection | undefined;
   /** Whether something was broken since that time, so that the service may fail. */

@@ -3,10 +3,12 @@ import type { Clock } from '@sluice/base/clock';
 /** A process or a client. When it has ended, none of its events happens any more, as after kill -9. */
 export class Life {
   isOver = false;
+  /** Until then nothing happens in the process, as while a machine is suspended. Its events happen afterwards, in their order. */
+  pausedUntilMs = 0;
 }
 
 interface Entry {
-  readonly atMs: number;
+  atMs: number;
   readonly order: number;
   readonly life: Life;
   readonly run: () => void;
@@ -46,6 +48,11 @@ export class Scheduler {
       if (next === undefined || next.atMs > endMs) break;
       this.#pop();
       if (next.isCancelled || next.life.isOver) continue;
+      if (next.life.pausedUntilMs > next.atMs) {
+        next.atMs = next.life.pausedUntilMs;
+        this.#push(next);
+        continue;
+      }
       this.nowMs = next.atMs;
       this.eventCount++;
       next.run();

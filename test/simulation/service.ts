@@ -1,9 +1,17 @@
 /** A process of the simulated service: everything that `sluice serve` composes, over the simulated world. */
+import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import type { Random } from '@sluice/base/random';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import type { Slot } from '../../packages/ledger/src/primitives.ts';
+import { Closers } from '../../packages/server/src/app/closers.ts';
+import type { OpenDatasetDependencies } from '../../packages/server/src/app/open-dataset.ts';
+import { openBucketDataset } from '../../packages/server/src/app/remote/open-remote.ts';
+import { openReplica } from '../../packages/server/src/app/remote/open-shared.ts';
+import type { OpenedDataset } from '../../packages/server/src/app/running-dataset.ts';
 import { serveDataset } from '../../packages/server/src/app/service.ts';
+import { Tasks } from '../../packages/server/src/app/tasks.ts';
+import { openBucket } from '../../packages/server/src/cluster/bucket.ts';
 import { Dataset } from '../../packages/server/src/dataset/dataset.ts';
 import type { DatasetLimits } from '../../packages/server/src/dataset/dataset-limits.ts';
 import type { Retention } from '../../packages/server/src/dataset/retention.ts';
@@ -27,11 +35,18 @@ import { STREAM_LIMITS } from '../../packages/server/src/stream/stream-limits.ts
 import { ProcessDisk } from './disk.ts';
 import type { Ledger } from './ledger.ts';
 import { type Connection, connect, type NetworkDependencies } from './network.ts';
+import { type RemoteServers, SimulatedFeed, SimulatedStore } from './remote.ts';
 import { Life, type Scheduler } from './scheduler.ts';
 import { prepareSimulated, SimulatedSource, type SourceState } from './source.ts';
 import { startSimulatedThread } from './threads.ts';
 
 export interface ServiceSettings {
+  /** `folder`: everything is on the disk. `bucket`: segments are in a bucket. `cluster`: the journal is a feed that machines share. */
+  readonly place: 'folder' | 'bucket' | 'cluster';
+  /** Whether this machine of a cluster never writes. */
+  readonly isReader: boolean;
+  readonly cacheBytesMax: number;
+  readonly messageBytesMax: number;
   readonly limits: Partial<DatasetLimits>;
   readonly retention: Retention;
   readonly start: StartPoint;
@@ -39,15 +54,20 @@ export interface ServiceSettings {
 }
 
 export interface ServiceDependencies {
+  /** The name of this process among all. */
+  readonly name: string;
   readonly disk: SimFs;
   readonly slowMs: () => number;
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly ledger: Ledger;
   readonly sources: readonly SourceState[];
+  readonly servers: RemoteServers;
   /** Called when a task ends by itself, which ends the process. */
   readonly onFailed: (error: unknown) => void;
 }
+
+type Remote = NonNullable<OpenDatasetDependencies['remote']>;
 
 export const datasetFolder = 'data/ledger';
 const names = { name: 'ledger', aliases: [], dialects: ['ledger'] as const };
@@ -71,7 +91,8 @@ export class SimulatedService {
   readonly #connections = new Set<Connection>();
   readonly #network: NetworkDependencies;
   readonly #stop = new AbortController();
-  #running: Promise<unknown> = Promise.resolve();
+  readonly #tasks = new Tasks();
+  readonly #closers = new Closers();
   #pool: EnginePool | undefined;
   dataset: Dataset | undefined;
   ingester: Ingester | undefined;
@@ -109,15 +130,59 @@ export class SimulatedService {
     const { life } = this;
     const clock = scheduler.clock(life);
     const fs = new ProcessDisk({ disk, scheduler, random: random.fork('disk'), life, slowMs });
+    const { dataset, lead } = await this.#openAt(fs, clock);
+    this.dataset = dataset;
+    this.#serve(dataset);
+    const work = (signal: AbortSignal) => this.#ingest(dataset, signal);
+    if (lead === undefined) this.#tasks.run(work);
+    else lead(work);
+    const { onFailed } = this.#dependencies;
+    this.#tasks.untilFailed(this.#stop.signal).catch(onFailed);
+  }
+
+  async #openAt(fs: ProcessDisk, clock: Clock): Promise<OpenedDataset> {
+    const { place, isReader, cacheBytesMax, limits, messageBytesMax } = this.#settings;
+    const open = (remote: Remote = {}) => this.#openDataset(fs, clock, remote);
+    if (place === 'folder') return { dataset: await open() };
+    const { scheduler, random, servers, name } = this.#dependencies;
+    const { life } = this;
+    const requests = { servers, scheduler, life, random: random.fork('servers') };
+    const bucket = await openBucket(
+      {
+        dataset: names.name,
+        cacheFolder: `${datasetFolder}/cache`,
+        cacheBytesMax,
+        requestCountMax: 4,
+      },
+      { store: new SimulatedStore(requests), clock, fs },
+    );
+    this.#closers.add(() => bucket.cache.close());
+    const shared = { fs, clock, log, bucket, open, tasks: this.#tasks };
+    if (place === 'bucket') {
+      const newWriter = () => name;
+      return { dataset: await openBucketDataset(datasetFolder, { ...shared, newWriter }) };
+    }
+    const feed = new SimulatedFeed(messageBytesMax, requests);
+    const segmentBlockCount = limits.sealBlockCount ?? 8;
+    const role = isReader ? 'read' : 'both';
+    const options = { folder: datasetFolder, member: name, role, segmentBlockCount } as const;
+    return openReplica(options, { ...shared, feed });
+  }
+
+  async #openDataset(fs: ProcessDisk, clock: Clock, remote: Remote): Promise<Dataset> {
+    const { scheduler, random } = this.#dependencies;
+    const { life } = this;
+    const merging = random.fork('merge');
     if (!(await datasetExists(datasetFolder, fs))) {
       const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
       const manifest = { name: names.name, aliases: [], votes: 'drop' as const, ...rest };
       await createDataset(datasetFolder, manifest, { fs });
     }
-    const merging = random.fork('merge');
-    const dataset = await Dataset.open(
-      { folder: datasetFolder, realTime: true, limits: this.#settings.limits },
+    const { limits, ...elsewhere } = remote;
+    return Dataset.open(
+      { folder: datasetFolder, realTime: true, limits: { ...this.#settings.limits, ...limits } },
       {
+        ...elsewhere,
         fs,
         clock,
         isLockHeld: () => true,
@@ -128,9 +193,6 @@ export class SimulatedService {
         makeIndex: fs.makeIndex,
       },
     );
-    this.dataset = dataset;
-    this.#serve(dataset);
-    this.#follow(dataset);
   }
 
   #serve(dataset: Dataset): void {
@@ -140,7 +202,8 @@ export class SimulatedService {
     const threads = { disk, scheduler, random: random.fork('threads'), life };
     const startThread = (data: Parameters<typeof startSimulatedThread>[0]) =>
       startSimulatedThread(data, threads);
-    const options = { threadCount: 2, cacheBytesMax: 1 << 20 };
+    const readsStore = this.#settings.place !== 'folder';
+    const options = { threadCount: 2, cacheBytesMax: 1 << 20, readsStore };
     const pool = new EnginePool(options, { clock, startThread });
     this.#pool = pool;
     const ingest = () => this.ingester?.status ?? null;
@@ -155,8 +218,9 @@ export class SimulatedService {
     void served.streams.run(this.#stop.signal);
   }
 
-  #follow(dataset: Dataset): void {
-    const { ledger, scheduler, random, sources, onFailed } = this.#dependencies;
+  /** Follows the sources until the signal aborts. */
+  async #ingest(dataset: Dataset, signal: AbortSignal): Promise<void> {
+    const { ledger, scheduler, random, sources } = this.#dependencies;
     const { start, retention, backfillTo } = this.#settings;
     const { life } = this;
     const asking = random.fork('sources');
@@ -179,11 +243,11 @@ export class SimulatedService {
         },
       },
     );
-    const running = this.ingester.run(this.#stop.signal);
-    running.catch((error: unknown) => {
-      if (!life.isOver) onFailed(error);
-    });
-    this.#running = running.catch(() => undefined);
+    try {
+      await this.ingester.run(signal);
+    } finally {
+      this.ingester = undefined;
+    }
   }
 
   /** Connects a client to this process. */
@@ -205,10 +269,11 @@ export class SimulatedService {
   async stop(): Promise<void> {
     const closed = this.#server.close();
     this.#stop.abort();
-    await this.#running;
+    await this.#tasks.stop().catch(ignore);
     await closed;
     await this.#pool?.stop();
     await this.dataset?.close();
+    await this.#closers.closeAll();
     this.kill();
   }
 }

@@ -5,7 +5,8 @@ import type { Retention } from '../../packages/server/src/dataset/retention.ts';
 import type { ServiceSettings } from './service.ts';
 
 export interface WorldSettings {
-  readonly settings: ServiceSettings;
+  /** The settings of the service on each machine. */
+  readonly machines: readonly ServiceSettings[];
   readonly sourceCount: number;
   /** The number of blocks that the ledger has at the beginning. */
   readonly firstBlockCount: number;
@@ -19,7 +20,12 @@ export function chooseSettings(random: Random): WorldSettings {
     isBackfilled || random.chance(0.4)
       ? { kind: 'all' }
       : { kind: 'blocks', count: isLong ? 600 : random.between(20, 120) };
+  const place = random.pick(places);
   const settings: ServiceSettings = {
+    place,
+    isReader: false,
+    cacheBytesMax: random.pick([1 << 16, 1 << 18, 1 << 22]),
+    messageBytesMax: random.pick([8_192, 65_536]),
     limits: {
       journalFileBytesMax: random.pick([8_192, 32_768, 131_072]),
       groupBytesMax: 65_536,
@@ -36,5 +42,15 @@ export function chooseSettings(random: Random): WorldSettings {
     backfillTo: isBackfilled ? toSlot(random.pick([0, 5])) : undefined,
   };
   const firstBlockCount = isLong ? 900 : random.between(10, 80);
-  return { settings, sourceCount: random.pick([1, 2, 3, 3]), firstBlockCount };
+  const machines = [settings];
+  if (place === 'cluster') machines.push({ ...settings, isReader: random.chance(0.3) });
+  return { machines, sourceCount: random.pick([1, 2, 3, 3]), firstBlockCount };
 }
+
+/** A cluster has two machines, and takes twice as long. */
+const places = [
+  'folder',
+  'folder',
+  'bucket',
+  'cluster',
+] as const satisfies ServiceSettings['place'][];

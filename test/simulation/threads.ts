@@ -1,7 +1,9 @@
 /** A thread of the engine whose code runs in the process of the simulation, in turn with everything else. */
+import { CodedError } from '@sluice/base/errors';
 import type { Random } from '@sluice/base/random';
 import type {
   FromThread,
+  SegmentLocation,
   ToThread,
 } from '../../packages/server/src/engine/threads/engine-messages.ts';
 import type { PoolThread } from '../../packages/server/src/engine/threads/engine-pool.ts';
@@ -9,6 +11,12 @@ import {
   EngineThread,
   type EngineWorkerData,
 } from '../../packages/server/src/engine/threads/engine-thread.ts';
+import { FetchSignal } from '../../packages/server/src/engine/threads/fetch-signal.ts';
+import {
+  CachedRangeFile,
+  missingOpening,
+  openingRanges,
+} from '../../packages/server/src/object-store/cached-range-file.ts';
 import type { SimFs } from '../../packages/server/src/storage/testing/sim-fs.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 
@@ -40,6 +48,79 @@ class Wire<Message> {
   }
 }
 
+/**
+ * Fetches what a message needs before the thread receives it. A real thread is blocked while it fetches; this one would block the
+ * simulation. Later messages wait meanwhile, as they do for a real thread.
+ */
+class Fetching {
+  readonly #dependencies: ThreadDependencies;
+  readonly #locations = new Map<number, SegmentLocation>();
+  /** The fetches that failed, by the memory that identifies a cached object. */
+  readonly #failures = new Map<SharedArrayBuffer, unknown>();
+  readonly #signal: FetchSignal;
+  readonly #send: (message: FromThread) => void;
+  #lastTicket = 0;
+
+  constructor(
+    buffer: SharedArrayBuffer,
+    send: (message: FromThread) => void,
+    dependencies: ThreadDependencies,
+  ) {
+    this.#signal = new FetchSignal(buffer);
+    this.#send = send;
+    this.#dependencies = dependencies;
+  }
+
+  /** The module that a thread of a service with a bucket loads, over the simulated disk. */
+  get module() {
+    const { disk } = this.#dependencies;
+    const failures = this.#failures;
+    class SimulatedCachedFile extends CachedRangeFile {
+      constructor(...[location, { fetchAhead }]: ConstructorParameters<typeof CachedRangeFile>) {
+        const fetchNow = () => {
+          throw failures.get(location.presence) ?? new CodedError('cache-too-small');
+        };
+        super(location, { fetchNow, fetchAhead }, (path) => disk.openRange(path));
+      }
+    }
+    return { CachedRangeFile: SimulatedCachedFile, missingOpening, openingRanges };
+  }
+
+  async before(message: ToThread): Promise<void> {
+    if (message.kind === 'open') this.#locations.set(message.segment, message.location);
+    else if (message.kind === 'close') this.#locations.delete(message.segment);
+    const segments =
+      message.kind === 'run'
+        ? message.run.segments
+        : message.kind === 'lookup'
+          ? message.segments
+          : [];
+    this.#failures.clear();
+    for (const segment of segments) await this.#fetch(segment);
+  }
+
+  async #fetch(segment: number): Promise<void> {
+    const location = this.#locations.get(segment);
+    if (location?.kind !== 'cached') return;
+    const ranges = missingOpening(location);
+    if (ranges.length === 0) return;
+    const ticket = ++this.#lastTicket;
+    this.#send({ kind: 'fetch', segment, ranges, ticket });
+    await this.#untilEnded(ticket);
+    try {
+      this.#signal.wait(ticket);
+    } catch (error) {
+      this.#failures.set(location.presence, error);
+    }
+  }
+
+  async #untilEnded(ticket: number): Promise<void> {
+    const { scheduler, life } = this.#dependencies;
+    for (let waitMs = 2; this.#signal.lastTicket !== ticket; waitMs = Math.min(100, waitMs * 2))
+      await scheduler.delay(waitMs, life);
+  }
+}
+
 export function startSimulatedThread(
   data: EngineWorkerData,
   dependencies: ThreadDependencies,
@@ -47,16 +128,17 @@ export function startSimulatedThread(
   const down = new Wire<ToThread>(dependencies);
   const up = new Wire<FromThread>(dependencies);
   const { disk, scheduler, life } = dependencies;
+  const fetching = new Fetching(data.fetchSignal, (message) => up.send(message), dependencies);
   new EngineThread(data, {
     port: {
       on: (_event, receive) => {
-        down.receive = receive;
+        down.receive = data.readsStore ? inOrder(fetching, receive) : receive;
       },
       postMessage: (message) => up.send(message),
     },
     clock: scheduler.clock(life),
     openFile: (path) => disk.openRange(path),
-    cachedFiles: undefined,
+    cachedFiles: data.readsStore ? fetching.module : undefined,
   });
   return {
     on: (event: string, receive: (value: never) => void) => {
@@ -64,5 +146,12 @@ export function startSimulatedThread(
     },
     postMessage: (message) => down.send(message),
     terminate: async () => undefined,
+  };
+}
+
+function inOrder(fetching: Fetching, receive: (message: ToThread) => void) {
+  let last: Promise<void> = Promise.resolve();
+  return (message: ToThread) => {
+    last = last.then(() => fetching.before(message)).then(() => receive(message));
   };
 }

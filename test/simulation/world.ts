@@ -1,15 +1,15 @@
-/** One simulated world: a ledger, its sources, a disk, the service and its clients. A seed decides everything that happens. */
+/** One simulated world: a ledger, its sources, machines with the service, and clients. A seed decides everything that happens. */
 import { createHash } from 'node:crypto';
 import { watchAssertions } from '@sluice/base/assert';
-import { isCodedError } from '@sluice/base/errors';
 import { Random } from '@sluice/base/random';
-import { SimFs, type SimOperation } from '../../packages/server/src/storage/testing/sim-fs.ts';
+import type { ChainSnapshot } from '../../packages/server/src/chain/chain-snapshot.ts';
 import { Follower } from './follower.ts';
 import { Ledger } from './ledger.ts';
-import { Model, must, Violation } from './model.ts';
+import { Machine } from './machine.ts';
+import { must, Violation } from './model.ts';
 import { makeQueries, Reader, type ReaderDependencies, type ReadPlan } from './reader.ts';
-import { Life, Scheduler } from './scheduler.ts';
-import { type ServiceSettings, SimulatedService } from './service.ts';
+import { RemoteServers } from './remote.ts';
+import { type Life, Scheduler } from './scheduler.ts';
 import { chooseSettings } from './settings.ts';
 import { SourceState } from './source.ts';
 
@@ -36,42 +36,29 @@ export interface WorldResult {
   readonly failure: Error | undefined;
 }
 
-const restartMsMax = 2_000;
 const readerCountMax = 6;
 
 export class World {
   readonly scheduler = new Scheduler();
-  readonly disk = new SimFs();
   readonly random: Random;
   readonly ledger: Ledger;
   readonly sources: readonly SourceState[];
-  readonly settings: ServiceSettings;
-  readonly model: Model;
+  readonly servers = new RemoteServers();
+  readonly machines: readonly Machine[];
   readonly queries;
   readonly readers = new Set<Reader>();
   readonly followers: readonly Follower[];
   readonly counts = new Map<string, number>();
   /** The hashes of blocks that the ledger has or had, also on branches that were left. The readers look them up. */
   readonly seenHashes: string[] = [];
-  /** The repairs of damaged files, by path. */
-  readonly damages = new Map<string, () => void>();
-  /** Faults of the disk: the share of operations that fail, and how. */
-  diskFault: { readonly kind: 'EIO' | 'ENOSPC'; readonly share: number } | undefined;
-  slowMs = 5;
-  service: SimulatedService | undefined;
   readonly #options: WorldOptions;
   readonly #hash = createHash('sha256');
-  readonly #life = new Life();
-  readonly #readerDependencies: ReaderDependencies;
-  #processCount = 0;
-  #brokenMs = 0;
   #failure: Error | undefined;
 
   constructor(options: WorldOptions) {
     this.#options = options;
     this.random = Random.fromSeed(options.seed);
     const chosen = chooseSettings(this.random.fork('settings'));
-    this.settings = chosen.settings;
     this.ledger = new Ledger(this.random.fork('ledger'));
     for (let i = 0; i < chosen.firstBlockCount; i++) this.ledger.produce(i % 11 === 0 ? 2 : 0);
     this.ledger.finalize(8);
@@ -79,19 +66,25 @@ export class World {
       { length: chosen.sourceCount },
       (_, i) => new SourceState(`source-${i}`, this.ledger),
     );
-    this.model = new Model(this.ledger, this.settings.retention);
     this.queries = makeQueries(this.ledger);
-    const { scheduler, model, ledger } = this;
-    const connect = (client: Life) => this.service?.connect(client);
+    const { scheduler, ledger, sources, servers } = this;
     const note = (event: string) => this.note(event);
-    const mayFail = (sinceMs: number) => this.#brokenMs >= sinceMs - 1_000;
-    const shared = { scheduler, model, ledger, connect, note, mayFail };
-    this.#readerDependencies = { ...shared, random: this.random.fork('readers') };
-    this.followers = [false, true].map(
-      (isFinal, i) => new Follower(isFinal, { ...shared, random: this.random.fork('follower', i) }),
+    const fail = (error: Error) => this.fail(error);
+    const shared = { scheduler, ledger, sources, servers, note, fail };
+    this.machines = chosen.machines.map(
+      (settings, i) =>
+        new Machine(
+          { name: `machine-${i}`, seed: options.seed + i, settings },
+          { ...shared, random: this.random.fork('machine', i) },
+        ),
     );
+    this.followers = [false, true].map((isFinal, i) => {
+      const random = this.random.fork('follower', i);
+      const connect = (client: Life) => random.pick(this.machines).service?.connect(client);
+      const start = () => Math.max(...this.machines.map(({ model }) => model.current?.start ?? 0));
+      return new Follower(isFinal, { scheduler, ledger, note, random, connect, start });
+    });
     this.scheduler.afterEvent = () => this.#look();
-    this.disk.fault = this.#faultOf;
   }
 
   /** Does all steps, then checks that everything recovers. */
@@ -103,7 +96,7 @@ export class World {
     const { steps, actionCountMax = Number.POSITIVE_INFINITY } = this.#options;
     let actionCount = 0;
     try {
-      this.startService();
+      for (const machine of this.machines) machine.start();
       for (const follower of this.followers) this.#watch(follower.run());
       while (this.scheduler.eventCount < steps && actionCount < actionCountMax)
         await this.#act(actionCount++);
@@ -148,69 +141,23 @@ export class World {
     this.#failure ??= error;
   }
 
-  /** Starts a process. If it cannot start, it is started again later, as a supervisor does. */
-  startService(): void {
-    const { disk, scheduler, ledger, sources } = this;
-    const service = new SimulatedService(this.settings, {
-      disk,
-      slowMs: () => this.slowMs,
-      scheduler,
-      random: this.random.fork('process', this.#processCount++),
-      ledger,
-      sources,
-      onFailed: (error) => this.#ended(error),
-    });
-    this.service = service;
-    service.start().catch((error: unknown) => this.#ended(error));
-  }
-
-  #ended(error: unknown): void {
-    this.note(`the process ended: ${error}`);
-    this.count('process ended');
-    if (!isCodedError(error)) this.fail(error instanceof Error ? error : new Error(String(error)));
-    else if (!this.isBroken) this.fail(new Violation(`the process ended: ${error.stack}`));
-    this.kill();
-  }
-
-  /** Ends the process at once. It is started again after a while. */
-  kill(): void {
-    this.service?.kill();
-    this.service = undefined;
-    this.disk.restart();
-    this.disk.fault = this.#faultOf;
-    const waitMs = this.random.fork('restart', this.#processCount).unit() * restartMsMax;
-    this.scheduler.schedule(waitMs, this.#life, () => this.startService());
-  }
-
-  losePower(random: Random): void {
-    this.disk.powerLoss(() => random.unit());
-    this.disk.fault = this.#faultOf;
-  }
-
-  /** Stops the process properly. It is started again after a while. */
-  async stop(): Promise<void> {
-    const { service } = this;
-    this.service = undefined;
-    let isStopped = false;
-    void service?.stop().then(() => {
-      isStopped = true;
-    });
-    for (let second = 0; second < stopSecondsMax && !isStopped; second++)
-      await this.scheduler.advance(1_000);
-    must(isStopped, 'a process stops in time');
-    this.kill();
-  }
-
-  read(plan: ReadPlan): void {
+  read(plan: ReadPlan, machine: Machine): void {
     if (this.readers.size >= readerCountMax) return;
-    const reader = new Reader(plan, this.#readerDependencies);
+    const reader = new Reader(plan, this.#readerOf(machine));
     this.readers.add(reader);
     this.#watch(reader.run().finally(() => this.readers.delete(reader)));
   }
 
   /** Runs a check of one response in the background. */
-  check(run: (dependencies: ReaderDependencies) => Promise<void>): void {
-    this.#watch(run(this.#readerDependencies));
+  check(machine: Machine, run: (dependencies: ReaderDependencies) => Promise<void>): void {
+    this.#watch(run(this.#readerOf(machine)));
+  }
+
+  #readerOf(machine: Machine): ReaderDependencies {
+    const { scheduler } = this;
+    const { model, mayFail } = machine;
+    const connect = (client: Life) => machine.service?.connect(client);
+    return { scheduler, model, mayFail, connect, note: (event) => this.note(event) };
   }
 
   #watch(running: Promise<void>): void {
@@ -219,41 +166,20 @@ export class World {
     });
   }
 
-  /** Whether something is broken now, so that requests may fail. */
-  get isBroken(): boolean {
-    const dataset = this.service?.dataset;
-    if (dataset === undefined || dataset.snapshot().start === null) return true;
-    return this.diskFault !== undefined || this.damages.size > 0;
-  }
-
   #look(): void {
-    if (this.isBroken) this.#brokenMs = this.scheduler.nowMs;
-    const snapshot = this.service?.dataset?.snapshot();
-    if (snapshot !== undefined && snapshot !== this.model.current?.snapshot) {
-      this.note(`state ${snapshot.version} ${snapshot.head?.number} ${snapshot.finalized?.number}`);
-      this.model.observe(snapshot);
-      if (snapshot.head !== null) this.seenHashes[snapshot.version % 32] = snapshot.head.hash;
+    for (const machine of this.machines) {
+      machine.look();
+      const { head, snapshot } = machine.model.current ?? {};
+      if (head != null && snapshot !== undefined)
+        this.seenHashes[snapshot.version % 32] = head.hash;
     }
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** The same operation always has the same fate. */
-  readonly #faultOf = ({ name, index }: SimOperation) => {
-    const { diskFault } = this;
-    if (diskFault === undefined || name === 'close') return undefined;
-    const isWrite = name !== 'read' && name !== 'list' && name !== 'size' && name !== 'space';
-    if (diskFault.kind === 'ENOSPC' && !isWrite) return undefined;
-    const fate = Math.imul(index + this.#processCount * 977 + this.#options.seed, 0x9e3779b1) >>> 0;
-    return fate < diskFault.share * 2 ** 32 ? diskFault.kind : undefined;
-  };
-
   /** Ends all faults. From then on everything must recover by itself. */
   heal(): void {
-    this.diskFault = undefined;
-    this.slowMs = 5;
-    this.disk.diskSpace = { freeBytes: 1e12, totalBytes: 2e12 };
-    for (const repair of this.damages.values()) repair();
-    this.damages.clear();
+    this.servers.heal();
+    for (const machine of this.machines) machine.heal();
     for (const source of this.sources) source.fault = 'none';
   }
 
@@ -281,13 +207,9 @@ export class World {
 
   /** Returns what has not recovered. */
   #lag(): string | undefined {
-    const { service, ledger, model } = this;
-    const { current } = model;
-    if (service?.dataset === undefined) return 'the service is not running';
-    if (current?.head !== ledger.head) return `the head is ${current?.head?.slot}`;
-    if (current.finalized !== (ledger.finalized ?? null))
-      return `the finalized head is ${current.finalized?.slot}`;
-    if (service.ingester?.status.backfill != null) return 'the backfill is not complete';
+    const { ledger, machines } = this;
+    const lag = machines.map((machine) => machine.lag()).find((text) => text !== undefined);
+    if (lag !== undefined) return lag;
     const [follower, finalFollower] = this.followers;
     const tip = follower?.held.at(-1);
     if (tip?.hash !== ledger.head.hash) return `a follower is at ${tip?.number}`;
@@ -299,23 +221,21 @@ export class World {
   /** Returns what has not come to rest. */
   #unrest(): string | undefined {
     if (this.readers.size > 0) return 'a request has not ended';
-    const alarms = this.service?.dataset?.alarms.list().map(({ code }) => code) ?? [];
-    const raised = alarms.filter((code) => !lastingAlarms.has(code));
-    if (raised.length > 0) return `alarms remain: ${raised.join()}`;
-    const unused = this.model.current?.snapshot.unused ?? [];
-    return unused.length > 0 ? `unused files remain: ${unused.join()}` : undefined;
+    const states = new Set(this.machines.map(({ model }) => sealedOf(model.current?.snapshot)));
+    if (states.size > 1) return 'two machines have different segments';
+    return this.machines.map((machine) => machine.unrest()).find((text) => text !== undefined);
   }
 
   #endAll(): void {
-    this.service?.kill();
-    this.#life.isOver = true;
+    for (const machine of this.machines) machine.end();
     for (const { life } of [...this.readers, ...this.followers]) life.isOver = true;
   }
 }
 
 /** The longest pause of a source is its quarantine of a minute. */
 const convergeSecondsMax = 180;
-const stopSecondsMax = 30;
 const restSecondsMax = 1_000;
-/** One tells what happened and is not ended by its end. The other is right while the ledger stands still. */
-const lastingAlarms: ReadonlySet<string> = new Set(['segment-damaged', 'finality-stalled']);
+
+function sealedOf(snapshot: ChainSnapshot | undefined): string | undefined {
+  return snapshot?.segments.map(({ id }) => id).join();
+}

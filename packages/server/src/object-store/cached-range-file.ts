@@ -1,7 +1,7 @@
 /** Reads a cached object by range in a worker thread. Bytes that are not on the disk yet are fetched by another thread. */
-import { closeSync, openSync, readSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
+import { openRangeFile, type RangeFile } from '../storage/range-file.ts';
 import type { ByteRange } from './object-store.ts';
 import { cacheFilePath, Presence } from './presence.ts';
 
@@ -52,10 +52,16 @@ export class CachedRangeFile {
   readonly #presence: Presence;
   readonly #fetcher: RangeFetcher;
   /** Opened at the first read, because an object of which nothing is cached has no file. */
-  #open: { readonly fileNumber: number; readonly descriptor: number } | undefined;
+  #open: { readonly fileNumber: number; readonly file: RangeFile } | undefined;
+  readonly #openRange: (path: string) => RangeFile;
 
-  constructor({ folder, byteLength, presence }: CachedLocation, fetcher: RangeFetcher) {
+  constructor(
+    { folder, byteLength, presence }: CachedLocation,
+    fetcher: RangeFetcher,
+    openRange: (path: string) => RangeFile = openRangeFile,
+  ) {
     this.length = byteLength;
+    this.#openRange = openRange;
     this.#folder = folder;
     this.#presence = new Presence(presence, byteLength);
     this.#fetcher = fetcher;
@@ -85,8 +91,9 @@ export class CachedRangeFile {
       // An eviction during the read may have replaced the bytes by zeros, or removed the file before it was opened.
       if (this.#presence.fileNumber !== fileNumber) continue;
       if (typeof result === 'number') return result;
-      const reason = systemErrorCode(result.cause) ?? 'unknown';
-      throw new CodedError('cache-failed', { reason }, result);
+      const { cause } = result;
+      const reason = systemErrorCode(cause instanceof CodedError ? cause.cause : cause);
+      throw new CodedError('cache-failed', { reason: reason ?? 'unknown' }, { cause });
     }
     throw new CodedError('cache-too-small');
   }
@@ -108,36 +115,24 @@ export class CachedRangeFile {
   }
 
   close(): void {
-    if (this.#open !== undefined) closeSync(this.#open.descriptor);
+    this.#open?.file.close();
     this.#open = undefined;
   }
 
   /** Returns the number of bytes, or the cause of the failure. */
   #tryRead(fileNumber: number, offset: number, target: Uint8Array): number | { cause: unknown } {
     try {
-      return readFully(this.#openFile(fileNumber), offset, target);
+      return this.#openFile(fileNumber).readInto(offset, target);
     } catch (cause) {
       return { cause };
     }
   }
 
-  #openFile(fileNumber: number): number {
-    if (this.#open?.fileNumber !== fileNumber) {
-      this.close();
-      const descriptor = openSync(cacheFilePath(this.#folder, fileNumber), 'r');
-      this.#open = { fileNumber, descriptor };
-    }
-    return this.#open.descriptor;
+  #openFile(fileNumber: number): RangeFile {
+    if (this.#open?.fileNumber === fileNumber) return this.#open.file;
+    this.close();
+    const file = this.#openRange(cacheFilePath(this.#folder, fileNumber));
+    this.#open = { fileNumber, file };
+    return file;
   }
-}
-
-function readFully(descriptor: number, offset: number, target: Uint8Array): number {
-  let filled = 0;
-  while (filled < target.length) {
-    const rest = target.length - filled;
-    const count = readSync(descriptor, target, filled, rest, offset + filled);
-    if (count === 0) break;
-    filled += count;
-  }
-  return filled;
 }

@@ -182,6 +182,20 @@ test('error: I-77 after a failed write or sync the journal rejects writes, and t
   }
 });
 
+test('behavior: I-71 a commit whose sync failed just before a kill is durable once a start has read it', async () => {
+  const fs = new SimFs();
+  const { journal } = await run(fs, 3, () => undefined);
+  fs.fault = ({ name }) => (name === 'sync' ? 'EIO' : undefined);
+  await expect(journal.append('[7]', [{ id: 7, bytes: payloadOf(7) }])).rejects.toThrow();
+  // The process is killed before it truncates the file. The page cache has the commit, and the kernel no longer tries to write it.
+  fs.restart();
+  const reopened = await open(fs);
+  expect(reopened.state).toContain(7);
+  await reopened.journal.close();
+  fs.powerLoss(() => 0.9);
+  await expectState(fs, [reopened.state]);
+});
+
 async function committed(): Promise<{
   fs: SimFs;
   path: string;

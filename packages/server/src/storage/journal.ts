@@ -104,7 +104,9 @@ export class Journal {
     const truncatedBytes = bytes.byteLength - scanned.end;
     this.#file = await this.#fs.openFile(this.#path(newest), 'write');
     if (truncatedBytes > 0) await this.#file.truncate(scanned.end);
-    // If the last owner was killed between its write and its sync, the bytes just read may be only in the page cache.
+    // If the last owner was killed between its write and its sync, the bytes just read may be only in the page cache. After a failed sync
+    // they are there too, but count as written. So the last commit, the only one of which this can be true, is written again.
+    await this.#file.write(scanned.lastStart, [bytes.subarray(scanned.lastStart, scanned.end)]);
     await this.#file.sync();
     await this.#fs.syncFolder(this.#options.folder);
     this.#end = scanned.end;

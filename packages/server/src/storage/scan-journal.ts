@@ -30,6 +30,8 @@ export interface ScannedRecord {
 export interface ScannedFile {
   readonly checkpoint: ScannedRecord;
   readonly commits: readonly ScannedRecord[];
+  /** The offset of the last commit; `end` if there is none. */
+  readonly lastStart: number;
   /** The offset of the next record. Bytes beyond it are an incomplete record that was never acknowledged. */
   readonly end: number;
 }
@@ -46,6 +48,7 @@ export function scanJournal(bytes: Uint8Array, fileNumber: number): ScannedFile 
   }
   const commits: ScannedRecord[] = [];
   let offset = recordLength(first.header);
+  let lastStart: number | undefined;
   let sequence = first.header.sequence;
   for (;;) {
     const next = readRecord(bytes, offset, fileNumber);
@@ -55,12 +58,13 @@ export function scanJournal(bytes: Uint8Array, fileNumber: number): ScannedFile 
     }
     commits.push(next.record);
     sequence = next.header.sequence;
+    lastStart = offset;
     offset += recordLength(next.header);
   }
   if (hasLaterRecord(bytes, offset, { fileNumber, sequence })) {
     throw new CodedError('journal-damaged', { file: fileNumber, offset });
   }
-  return { checkpoint: first.record, commits, end: offset };
+  return { checkpoint: first.record, commits, lastStart: lastStart ?? offset, end: offset };
 }
 
 function readRecord(

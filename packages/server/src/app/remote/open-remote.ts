@@ -4,13 +4,14 @@
 import { randomUUID } from 'node:crypto';
 import { assert } from '@sluice/base/assert';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
+import type { Bucket } from '../../cluster/bucket.ts';
 import { ManifestKeeper } from '../../cluster/manifest-keeper.ts';
 import { claimFolder } from '../../cluster/own-folder.ts';
 import { DamageWatch } from '../../cluster/watch-damage.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { StoreConfig } from '../config/remote-schema.ts';
-import { openPlanned } from '../open-dataset.ts';
+import { type OpenDatasetDependencies, openPlanned } from '../open-dataset.ts';
 import type { PlannedDataset } from '../plan-datasets.ts';
 import type { OpenedDataset } from '../running-dataset.ts';
 import {
@@ -41,21 +42,43 @@ async function openOwned(
   config: StoreConfig,
   dependencies: RemoteDependencies,
 ): Promise<Dataset> {
-  const { fs, clock, tasks } = dependencies;
   const bucket = await openBucketOf(planned, config, dependencies);
   const newWriter = () => `folder-${randomUUID()}`;
-  const { writer, number } = await claimFolder(planned.folder, bucket, { fs, newWriter });
+  const open: OpenOwnedDependencies['open'] = (remote) => {
+    const limits = {
+      sealBlockCount: config.segmentBlockCount,
+      indexBytesMax: bucketIndexBytesMax,
+    };
+    return openPlanned(planned, { ...dependencies, remote: { ...remote, limits } });
+  };
+  return openBucketDataset(planned.folder, { ...dependencies, bucket, newWriter, open });
+}
+
+export interface OpenOwnedDependencies
+  extends Pick<RemoteDependencies, 'fs' | 'clock' | 'tasks' | 'log'> {
+  readonly bucket: Bucket;
+  readonly newWriter: () => string;
+  readonly open: (
+    remote: Omit<NonNullable<OpenDatasetDependencies['remote']>, 'limits'>,
+  ) => Promise<Dataset>;
+}
+
+/** Opens the dataset in a folder whose segments are in a bucket, and starts its background tasks. */
+export async function openBucketDataset(
+  folder: string,
+  dependencies: OpenOwnedDependencies,
+): Promise<Dataset> {
+  const { fs, clock, tasks, bucket, newWriter, open } = dependencies;
+  const { writer, number } = await claimFolder(folder, bucket, { fs, newWriter });
   const damage = new DamageWatch(bucket.segments);
-  const remote = {
+  const dataset = await open({
     segments: bucket.segments,
     counters: () => countersOf(bucket),
     onDamage: (segment: SealedSegment) => damage.report(segment),
-    limits: { sealBlockCount: config.segmentBlockCount, indexBytesMax: bucketIndexBytesMax },
-  };
-  const dataset = await openPlanned(planned, { ...dependencies, remote });
+  });
   const keeper = new ManifestKeeper({ writer, number }, { dataset, log: bucket.log, clock });
   tasks.run((signal) => keeper.run(signal));
-  runReader(dataset, bucket, damage, { ...dependencies, reader: writer });
+  runReader(dataset, bucket, damage, { clock, tasks, reader: writer });
   const forget = (files: readonly string[]) => dataset.commit([{ kind: 'forget', files }]);
   tasks.run((signal) => collectRegularly(bucket, { ...dependencies, writer, forget, signal }));
   return dataset;

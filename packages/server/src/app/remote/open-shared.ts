@@ -17,7 +17,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import type { StorageStatus } from '../../dataset/dataset-reader.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { FeedConfig, StoreConfig } from '../config/remote-schema.ts';
-import { openPlanned } from '../open-dataset.ts';
+import { type OpenDatasetDependencies, openPlanned } from '../open-dataset.ts';
 import type { PlannedDataset } from '../plan-datasets.ts';
 import type { OpenedDataset } from '../running-dataset.ts';
 import {
@@ -47,20 +47,47 @@ export async function openShared(
   { store: storeConfig, feed: feedConfig, role }: SharedConfig,
   dependencies: RemoteDependencies,
 ): Promise<OpenedDataset> {
-  const { fs, clock, tasks, closers } = dependencies;
+  const { clock, closers } = dependencies;
   const { name } = planned.names;
   const member = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const bucket = await openBucketOf(planned, storeConfig, dependencies);
   const feed = await JetStreamFeed.open({ ...feedConfig, dataset: name }, { clock });
   closers.add(() => feed.close());
-  const manifest = await prepareReplica(
-    planned.folder,
-    { writer: member, mayWrite: role !== 'read' },
-    { fs, bucket, feed },
-  );
-  const replica = new Replica({ dataset: name, feed, store: bucket.store, clock }, manifest);
+  const open = (remote: RemoteParts) => openPlanned(planned, { ...dependencies, remote });
+  const { segmentBlockCount } = storeConfig;
+  const options = { folder: planned.folder, member, role, segmentBlockCount };
+  return openReplica(options, { ...dependencies, bucket, feed, open });
+}
+
+type RemoteParts = NonNullable<OpenDatasetDependencies['remote']>;
+
+export interface ReplicaOptions {
+  readonly folder: string;
+  /** The name of this process among the others. */
+  readonly member: string;
+  readonly role: Config['role'];
+  readonly segmentBlockCount: number;
+}
+
+export interface OpenReplicaDependencies
+  extends Pick<RemoteDependencies, 'fs' | 'clock' | 'tasks' | 'log'> {
+  readonly bucket: Bucket;
+  readonly feed: Feed;
+  readonly open: (remote: RemoteParts) => Promise<Dataset>;
+}
+
+/** Opens the dataset in a folder as a copy of a feed, and starts its background tasks. */
+export async function openReplica(
+  { folder, member, role, segmentBlockCount }: ReplicaOptions,
+  dependencies: OpenReplicaDependencies,
+): Promise<OpenedDataset> {
+  const { fs, clock, tasks, bucket, feed, open } = dependencies;
+  const prepared = { writer: member, mayWrite: role !== 'read' };
+  const manifest = await prepareReplica(folder, prepared, { fs, bucket, feed });
+  const named = { dataset: bucket.dataset, feed, store: bucket.store, clock };
+  const replica = new Replica(named, manifest);
   const damage = new DamageWatch(bucket.segments);
-  const remote = {
+  const dataset = await open({
     segments: bucket.segments,
     publish: replica.publish,
     checkGrowth: replica.checkGrowth,
@@ -69,11 +96,10 @@ export async function openShared(
     onDamage: (segment: SealedSegment) => damage.report(segment),
     limits: {
       groupBytesMax: Math.floor(feed.messageBytesMax * groupShare),
-      sealBlockCount: storeConfig.segmentBlockCount,
+      sealBlockCount: segmentBlockCount,
       indexBytesMax: bucketIndexBytesMax,
     },
-  };
-  const dataset = await openPlanned(planned, { ...dependencies, remote });
+  });
   try {
     replica.attach(dataset);
     if (manifest !== undefined) await replica.restoreHot(manifest);
@@ -84,7 +110,7 @@ export async function openShared(
   }
   // While this process is behind the feed, it still needs the segments of its own older state.
   const oldestAgeMs = () => Math.max(dataset.oldestLeaseMs, replica.behindMs);
-  runReader(dataset, bucket, damage, { ...dependencies, reader: member, oldestAgeMs });
+  runReader(dataset, bucket, damage, { clock, tasks, reader: member, oldestAgeMs });
   tasks.run((signal) => tidy(dataset, dependencies, signal));
   if (role === 'read') tasks.run((signal) => replica.follow(signal));
   const parts = { dataset, bucket, feed, replica, member };
@@ -107,10 +133,14 @@ interface SharedParts {
   readonly member: string;
 }
 
+interface TurnDependencies extends Pick<RemoteDependencies, 'clock' | 'log'> {
+  readonly work: (signal: AbortSignal) => Promise<void>;
+}
+
 /** Follows the feed, and writes whenever this process has the lease. */
 async function compete(
   parts: SharedParts,
-  dependencies: RemoteDependencies & { readonly work: (signal: AbortSignal) => Promise<void> },
+  dependencies: TurnDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   const { dataset, feed, replica, member } = parts;
@@ -133,7 +163,7 @@ async function compete(
 /** One term of a writer: follows the sources, advances the manifest, and removes unused objects. */
 async function runTurn(
   parts: SharedParts,
-  dependencies: RemoteDependencies & { readonly work: (signal: AbortSignal) => Promise<void> },
+  dependencies: TurnDependencies,
   turn: AbortSignal,
 ): Promise<void> {
   const stop = new AbortController();

@@ -270,3 +270,15 @@ test('behavior: a segment that is closed during a run is read to its end, report
   await collect(pool.run({ selection: everything, range, keys: ['half 1'] }));
   expect(closedCount).toBe(1);
 });
+
+test('error: engine-cancelled: a request that is still open after the pool was stopped fails without an assertion', async () => {
+  const stopped = new EnginePool({ threadCount: 1, cacheBytesMax: 1 << 20 });
+  stopped.open('half 0', { kind: 'file', path: join(folder, '0.segment') });
+  await stopped.stop();
+  const cancelled = { code: 'engine-cancelled' };
+  const run = stopped.run({ selection: everything, range, keys: ['half 0'], lastKey: 'half 0' });
+  await expect(collect(run)).rejects.toMatchObject(cancelled);
+  const lookup = { kind: 'signature', signature: new Uint8Array(64) } as const;
+  await expect(stopped.lookUp(['half 0'], lookup)).rejects.toMatchObject(cancelled);
+  await expect(stopped.probe([], lookup.signature)).rejects.toMatchObject(cancelled);
+});

@@ -188,7 +188,8 @@ export class EnginePool {
    * waited: it may run again from where it stopped.
    */
   async *run(query: PoolQuery): AsyncGenerator<RunPiece> {
-    assert(!this.#isClosed, 'a closed pool answers nothing');
+    // A request may outlive the server, whose close waits for a limited time.
+    if (this.#isClosed) throw new CodedError('engine-cancelled');
     const id = this.#nextId++;
     const { range, unit = 'group', turn = 0, isUrgent = false, form = 'plain', signal } = query;
     if (!isUrgent) this.#scanCount++;
@@ -242,7 +243,6 @@ export class EnginePool {
     keys: readonly string[],
     lookup: L,
   ): Promise<readonly LookupResult<L>[]> {
-    assert(!this.#isClosed, 'a closed pool answers nothing');
     const segments = keys.map((key) => this.#find(key));
     // A segment is always assigned to the same thread, which then has its indexes in memory.
     const parts = this.#divide(segments, (segment) => segment);
@@ -258,7 +258,6 @@ export class EnginePool {
 
   /** Returns for each file whether its segment can have the signature. For an unreadable file it returns that it can. */
   async probe(files: readonly ProbeFile[], signature: Uint8Array): Promise<readonly ProbeResult[]> {
-    assert(!this.#isClosed, 'a closed pool answers nothing');
     const parts = this.#divide(files, (_, position) => position);
     const results = await this.#lookups.start(parts, (id, { items, positions }) => ({
       kind: 'probe',

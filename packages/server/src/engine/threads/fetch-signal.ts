@@ -32,6 +32,11 @@ export class FetchSignal {
     return this.#words.buffer;
   }
 
+  /** The ticket of the fetch that ended last. */
+  get lastTicket(): number {
+    return Atomics.load(this.#words, 0);
+  }
+
   finish(ticket: number): void {
     this.#end(ticket, 0);
   }
@@ -44,7 +49,7 @@ export class FetchSignal {
   /** Blocks the thread until the fetch with this ticket has ended. Throws if it failed. */
   wait(ticket: number): void {
     for (;;) {
-      const last = Atomics.load(this.#words, 0);
+      const last = this.lastTicket;
       if (last === ticket) break;
       if (Atomics.wait(this.#words, 0, last, waitMsMax) === 'timed-out') {
         throw new CodedError('store-unreachable', { operation: 'get', reason: 'timeout' });
