@@ -13,7 +13,7 @@ export interface MeteredFile {
 }
 
 export function openMeteredFile(path: string): MeteredFile {
-  const file = openRangeFile(path);
+  const file = openRangeFile(path, 'followed');
   const meter = { readCount: 0, bytesRead: 0 };
   const read = (offset: number, length: number): Uint8Array => {
     const bytes = file.read(offset, length);

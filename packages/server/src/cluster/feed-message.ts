@@ -1,11 +1,12 @@
 /**
  * A message of the feed.
  *
- *   length of the head u32 · head, JSON · payloads
+ *   length of the head u32 · head, JSON · payloads · CRC-32 of everything before the payloads, u32
  *   head   { commits, payloads: [[length, crc] | key, …] }
  *
  * In the commits, the payload of a block is its index in the list of payloads. A payload that does not fit into the message is stored as
- * an object of the store, and the list has its key. Index -1 stands for a block that every state at this sequence already has.
+ * an object of the store, and the list has its key. Index -1 stands for a block that every state at this sequence already has. Messages of
+ * earlier programs end with the payloads; those programs ignore what follows.
  */
 import { crc32 } from 'node:zlib';
 import { assert } from '@sluice/base/assert';
@@ -31,6 +32,7 @@ type PayloadEntry = readonly [length: number, crc: number] | string;
 
 /** The maximum size of a payload's entry in the head: its length and checksum, or its key. */
 const entryBytesMax = 160;
+const checksumBytes = 4;
 
 export async function encodeMessage(
   commits: readonly Commit[],
@@ -72,10 +74,17 @@ export async function encodeMessage(
   );
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, head.length, true);
-  const bytes = Buffer.concat([length, head, ...carried]);
+  const bytes = Buffer.concat([length, head, ...carried, checksumOf([length, head])]);
   if (bytes.length > bytesMax)
     throw new CodedError('feed-message-too-large', { bytes: bytes.length });
   return { bytes, blocks };
+}
+
+function checksumOf(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(checksumBytes);
+  const crc = parts.reduce((sum, part) => crc32(part, sum), 0);
+  new DataView(bytes.buffer).setUint32(0, crc, true);
+  return bytes;
 }
 
 /** Chooses the payloads that are stored outside the message: the largest ones, until the others fit. */
@@ -158,6 +167,10 @@ function decodeHead(bytes: Uint8Array): { head: MessageHead; headEnd: number } {
     const head = JSON.parse(text) as MessageHead;
     const isEntry = (entry: unknown) => typeof entry === 'string' || Array.isArray(entry);
     if (!head.payloads.every(isEntry)) throw new CodedError('feed-message-damaged');
+    const lengths = head.payloads.map((entry) => (typeof entry === 'string' ? 0 : entry[0]));
+    const found = bytes.subarray(lengths.reduce((sum, length) => sum + length, headEnd));
+    const isSame = Buffer.compare(found, checksumOf([bytes.subarray(0, headEnd)])) === 0;
+    if (found.length > 0 && !isSame) throw new CodedError('feed-message-damaged');
     return { head, headEnd };
   } catch (cause) {
     throw damagedMessage(cause);

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { MemoryStore } from '../object-store/testing/memory-store.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
+import { decodeMessage } from './feed-message.ts';
 import { type Member, readAll, refAt, runOf, startMember, stateOf } from './testing/member.ts';
 import { MemoryFeed } from './testing/memory-feed.ts';
 
@@ -294,6 +295,24 @@ test('limit: a full local disk ends the attempt to lead, and delays a follower u
   await vi.waitUntil(() => full.dataset.snapshot().head?.number === 23, { timeout: 5_000 });
   stop.abort();
   await following;
+});
+
+test('error: feed-message-damaged: a changed bit is detected anywhere in a message, also in a digit of its head', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
+  const bytes = world.feed.messages.at(-1)?.bytes ?? new Uint8Array(0);
+  const load = async () => new Uint8Array(0);
+  for (let at = 0; at < bytes.length; at++) {
+    const changed = bytes.map((byte, i) => (i === at ? byte ^ 1 : byte));
+    await expect(decodeMessage(changed, load)).rejects.toMatchObject({
+      code: 'feed-message-damaged',
+    });
+  }
+  // A message of an earlier program has no checksum at its end.
+  const { blocks } = await decodeMessage(bytes.subarray(0, -4), load);
+  expect(blocks).toHaveLength(1);
 });
 
 test('error: feed-message-damaged: a message with changed bytes is not applied', async () => {

@@ -83,9 +83,10 @@ class NodeFile implements FsFile {
   }
 }
 
+/** A symbolic link in the place of a file is refused (ELOOP), so that nothing outside a data folder is read or written. Folders may be links. */
 function flagsOf(mode: OpenMode): number {
-  if (mode === 'read') return constants.O_RDONLY;
-  if (mode === 'write') return constants.O_RDWR;
+  if (mode === 'read') return constants.O_RDONLY | constants.O_NOFOLLOW;
+  if (mode === 'write') return constants.O_RDWR | constants.O_NOFOLLOW;
   return constants.O_RDWR | constants.O_CREAT | constants.O_EXCL;
 }
 

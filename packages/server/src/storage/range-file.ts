@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   fstatSync,
   fsyncSync,
   mkdirSync,
@@ -21,8 +22,10 @@ export interface RangeFile {
   close(): void;
 }
 
-export function openRangeFile(path: string): RangeFile {
-  return new LocalRangeFile(openOrThrow(path));
+/** Opens a file of a data folder, which is not a symbolic link. A file that a user names may be one. */
+export function openRangeFile(path: string, links: 'refused' | 'followed' = 'refused'): RangeFile {
+  const noFollow = links === 'refused' ? constants.O_NOFOLLOW : 0;
+  return new LocalRangeFile(openOrThrow(path, constants.O_RDONLY | noFollow));
 }
 
 class LocalRangeFile implements RangeFile {
@@ -60,10 +63,10 @@ class LocalRangeFile implements RangeFile {
   }
 }
 
-function openOrThrow(path: string): number {
+function openOrThrow(path: string, flags: number): number {
   const unreadable = (cause: unknown) => new CodedError('file-unreadable', { path }, { cause });
   try {
-    return openSync(path, 'r');
+    return openSync(path, flags);
   } catch (error) {
     throw unreadable(error);
   }
@@ -76,7 +79,8 @@ export type WriteAt = (position: number, bytes: Uint8Array) => void;
 export function writeFileDurably<Result>(path: string, fill: (write: WriteAt) => Result): Result {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}${temporarySuffix}`;
-  const file = openSync(temporary, 'w');
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  const file = openSync(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
   let result: Result;
   try {
     result = fill((position, bytes) => {
