@@ -273,7 +273,8 @@ export const trials = [
               ?.slice(1)
               .map(Number) ?? [],
         ),
-        [204, 503],
+        // On a busy machine some of the clients are too slow to send their request in time.
+        [204, 408, 503],
         size,
       );
     },

@@ -55,7 +55,7 @@ const actions = {
   },
   pause: (_world, random, machine) => machine.pause(random.unit() * 20_000),
   breakDisk: (_world, random, machine) => {
-    const kind = random.pick(['EIO', 'ENOSPC'] as const);
+    const kind = random.pick(['EIO', 'ENOSPC', 'EROFS'] as const);
     machine.diskFault = { kind, share: random.pick([0.02, 0.2, 1]) };
   },
   fillDisk: (_world, _random, machine) => {

@@ -1,7 +1,11 @@
 /** A machine: a disk, the processes that run on it one after the other, and a model of what they may show. */
 import { isCodedError } from '@sluice/base/errors';
 import type { Random } from '@sluice/base/random';
-import { SimFs, type SimOperation } from '../../packages/server/src/storage/testing/sim-fs.ts';
+import {
+  type SimFault,
+  SimFs,
+  type SimOperation,
+} from '../../packages/server/src/storage/testing/sim-fs.ts';
 import { Model, must, Violation } from './model.ts';
 import { Life } from './scheduler.ts';
 import { type ServiceDependencies, type ServiceSettings, SimulatedService } from './service.ts';
@@ -32,7 +36,7 @@ export class Machine {
   /** The repairs of damaged files, by path. */
   readonly damages = new Map<string, () => void>();
   /** Faults of the disk: the share of operations that fail, and how. */
-  diskFault: { readonly kind: 'EIO' | 'ENOSPC'; readonly share: number } | undefined;
+  diskFault: { readonly kind: Exclude<SimFault, 'kill'>; readonly share: number } | undefined;
   slowMs = 5;
   service: SimulatedService | undefined;
   readonly name: string;
@@ -188,7 +192,7 @@ export class Machine {
     const { diskFault } = this;
     if (diskFault === undefined || name === 'close') return undefined;
     const isWrite = name !== 'read' && name !== 'list' && name !== 'size' && name !== 'space';
-    if (diskFault.kind === 'ENOSPC' && !isWrite) return undefined;
+    if (diskFault.kind !== 'EIO' && !isWrite) return undefined;
     const fate = Math.imul(index + this.#processCount * 977 + this.#options.seed, 0x9e3779b1) >>> 0;
     return fate < diskFault.share * 2 ** 32 ? diskFault.kind : undefined;
   };

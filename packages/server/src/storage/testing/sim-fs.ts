@@ -7,7 +7,8 @@ import { CodedError } from '@sluice/base/errors';
 import type { DiskSpace, Fs, FsFile, OpenMode } from '../fs.ts';
 import type { RangeFile } from '../range-file.ts';
 
-export type SimFault = 'EIO' | 'ENOSPC' | 'kill';
+/** `EROFS`: the file system was mounted again, read-only. */
+export type SimFault = 'EIO' | 'ENOSPC' | 'EROFS' | 'kill';
 
 export interface SimOperation {
   readonly name: string;
@@ -230,7 +231,8 @@ export class SimFs implements Fs {
         const bytes = Buffer.concat(parts);
         const fate = this.#peek('write', path);
         // A full disk, or a kill during the write, leaves half of the bytes.
-        writeInode(inode, offset, fate === undefined ? bytes : bytes.subarray(0, bytes.length / 2));
+        const writtenShare = fate === 'EROFS' ? 0 : fate === undefined ? 1 : 0.5;
+        writeInode(inode, offset, bytes.subarray(0, bytes.length * writtenShare));
         step('write');
       },
       truncate: async (length) => {
@@ -267,7 +269,8 @@ export class SimFs implements Fs {
       throw new SimKilled(`killed in ${name}`);
     }
     if (fate === 'ENOSPC') throw new CodedError('storage-full', { operation: name });
-    if (fate === 'EIO') throw new CodedError('storage-failed', { operation: name, errno: 'EIO' });
+    if (fate !== undefined)
+      throw new CodedError('storage-failed', { operation: name, errno: fate });
   }
 }
 
