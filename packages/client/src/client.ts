@@ -1,6 +1,7 @@
 /** The public surface of the package. */
 
 export type { DecodedArgument, DecodedValue } from '@sluice/protocol/block-line';
+export type { ClosingRecord } from '@sluice/protocol/closing-record';
 export type {
   Activity,
   Coverage,

@@ -120,9 +120,10 @@ function openStream(query: Query, options: StreamOptions, parts: ClientParts): B
     createBacklog: (state) => new Backlog(backlogOptions, state),
     run: (backlog, signal) => {
       const isFinalized = options.finalized === true;
+      const hasClosing = options.closing === true;
       const limits = parsed.lines;
       const requester = new StreamRequester(
-        { plan, limits, isFinalized, signal },
+        { plan, limits, isFinalized, hasClosing, signal },
         { http, endpoints, clock },
       );
       const attempts = new Attempts(parsed.retry, attemptDependencies);

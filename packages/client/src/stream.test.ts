@@ -328,3 +328,21 @@ test('behavior: the dialect solana has its own header prefix, and decimal text b
   const fields = service.requests[0]?.body['fields'] as { block: object };
   expect(Object.keys(fields.block)).toEqual(['number', 'hash']);
 });
+
+test('behavior: with closing, the closing record of each response is an event and not a block', async () => {
+  const record = { reason: 'complete', fromBlock: 0, toBlock: 5, lastBlock: null };
+  const lines = ['{"header":{"number":0,"hash":"a"}}', JSON.stringify({ closing: record })];
+  const paths: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    paths.push(request.url);
+    response.end(paths.length === 1 ? `${lines.join('\n')}\n` : `${lines[1]}\n`);
+  });
+  const events: ClientEvent[] = [];
+  const url = await listen(server);
+  const client = createClient({ url, onEvent: (event) => events.push(event) }, dependencies);
+  const batches = await collect(client.stream({ ...query, toBlock: 5 }, { closing: true }));
+  expect(batches.map((batch) => batch.kind === 'blocks' && batch.blocks.length)).toEqual([1]);
+  expect(paths).toEqual(Array(3).fill('/datasets/a/stream?closing=true'));
+  const closings = events.filter(({ kind }) => kind === 'closing');
+  expect(closings).toEqual(Array(3).fill({ kind: 'closing', url, ...record }));
+});

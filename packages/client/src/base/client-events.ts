@@ -1,3 +1,4 @@
+import type { ClosingRecord } from '@sluice/protocol/closing-record';
 import type { BlockRef } from './block-ref.ts';
 import type { SluiceError } from './sluice-error.ts';
 
@@ -32,6 +33,8 @@ export type ClientEvent =
       readonly tip: BlockRef;
       readonly finalizedHead: BlockRef | null;
     }
+  /** A response ended with a closing record, which the stream option `closing` requests. The stream continues with another request if its range is not complete. */
+  | ({ readonly kind: 'closing'; readonly url: string } & ClosingRecord)
   /** A fork was found, and a rollback is delivered to the consumer. */
   | { readonly kind: 'rollback'; readonly from: BlockRef | null; readonly to: BlockRef };
 

@@ -12,6 +12,7 @@
  * client closes it, and the next request selects the finalized head in every line.
  */
 
+import { CLOSING_KEY, type ClosingRecord } from '@sluice/protocol/closing-record';
 import { type BlockRef, parseBlockRef } from '../base/block-ref.ts';
 import type { OnEvent } from '../base/client-events.ts';
 import type { Clock } from '../base/clock.ts';
@@ -115,7 +116,9 @@ export class BatchLoop {
     let isEmpty = true;
     try {
       const dependencies = { clock, signal: this.#signal };
-      for await (const group of readLineGroups(answer.body, this.#limits, dependencies)) {
+      for await (const read of readLineGroups(answer.body, this.#limits, dependencies)) {
+        const group = this.#takeClosing(url, read);
+        if (group.lines.length === 0) continue;
         isEmpty = false;
         // The batch is not assigned to a variable, which would keep it in memory while the next one is read.
         yield this.#takeGroup(group, answer.finalizedHead);
@@ -126,6 +129,14 @@ export class BatchLoop {
       answer.close();
     }
     return isEmpty ? await this.#judgeEmpty(url, answer) : false;
+  }
+
+  /** Reports a closing record. Returns the other lines. */
+  #takeClosing(url: string, group: LineGroup): LineGroup {
+    const record = parseClosing(group.lines.at(-1) ?? '');
+    if (record === undefined) return group;
+    this.#dependencies.onEvent({ kind: 'closing', url, ...record });
+    return { ...group, lines: group.lines.slice(0, -1) };
   }
 
   #takeGroup({ lines, bytes }: LineGroup, headFromHeaders: BlockRef | null): BlocksBatch {
@@ -227,6 +238,15 @@ export class BatchLoop {
     if (waitMs > 0) await clock.sleep(waitMs, this.#signal);
     this.#signal.throwIfAborted();
   }
+}
+
+const closingStart = `{"${CLOSING_KEY}":`;
+
+/** Returns the closing record of a response, or undefined if the line is that of a block. */
+function parseClosing(line: string): ClosingRecord | undefined {
+  if (!line.startsWith(closingStart)) return undefined;
+  const record: { readonly [CLOSING_KEY]: ClosingRecord } = JSON.parse(line);
+  return record[CLOSING_KEY];
 }
 
 /** Removes the finalized head that the consumer did not select. */

@@ -39,6 +39,7 @@ export interface RequesterOptions {
   readonly plan: QueryPlan;
   readonly limits: LineLimits;
   readonly isFinalized: boolean;
+  readonly hasClosing: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -109,13 +110,13 @@ export class StreamRequester {
   }
 
   async #send(url: string, position: StreamPosition): Promise<StreamResponse> {
-    const { plan, isFinalized, signal } = this.#options;
+    const { plan, isFinalized, hasClosing, signal } = this.#options;
     const { http, clock, endpoints } = this.#dependencies;
     const { fromBlock, parentHash, withFinalizedHead, isPlain = false } = position;
     const isRefused = endpoints.withoutFinalizedHead.has(url);
     const startedAtMs = clock.nowMs();
     const opened = await http.open({
-      url: `${url}/${isFinalized ? 'finalized-stream' : 'stream'}`,
+      url: `${url}/${isFinalized ? 'finalized-stream' : 'stream'}${hasClosing ? '?closing=true' : ''}`,
       body: plan.body({ fromBlock, parentBlockHash: parentHash, withFinalizedHead }),
       fromBlock,
       isPlain,

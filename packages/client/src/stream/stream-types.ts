@@ -30,6 +30,8 @@ export interface StreamOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether only finalized blocks are streamed: without rollbacks, but later. */
   readonly finalized?: boolean | undefined;
+  /** Whether each response ends with a record of what it covered and why it ended. It is passed to `onEvent`. The service must support it. */
+  readonly closing?: boolean | undefined;
 }
 
 /** Yields batches endlessly or up to `toBlock`. Leaving the loop closes the connection. */

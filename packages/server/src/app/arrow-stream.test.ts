@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { type ArrowBatch, ArrowStreamReader, valuesOf } from '@sluice/arrow/ipc-reader';
 import { ARROW_STREAM_TYPE, COVERED_KEY, FINALIZED_KEY } from '@sluice/protocol/arrow-table';
+import { CLOSING_KEY } from '@sluice/protocol/closing-record';
 import { tableFromIPC } from 'apache-arrow';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MATCH } from '../stream/testing/make-block.ts';
@@ -193,4 +194,49 @@ test('error: parameter-invalid', async () => {
   const lines = await send(body, '', { accept: `${ARROW_STREAM_TYPE};q=0.1, application/jsonl` });
   expect(lines.headers.get('content-type')).toBe('application/jsonl');
   expect((await lines.text()).split('\n')).toHaveLength(10);
+});
+
+test.each([
+  ['the end of the range', { fromBlock: 100, toBlock: 105 }, 105, 103],
+  ['a range without a block', { fromBlock: 104, toBlock: 105 }, 105, undefined],
+])(
+  'behavior: with closing, the last record says what was covered and why it ended: %s',
+  async (_, range, toBlock, last) => {
+    const expected = {
+      reason: 'complete',
+      fromBlock: range.fromBlock,
+      toBlock,
+      lastBlock: last === undefined ? null : { ...dataset.refAt(last) },
+    };
+    const lines = await send({ ...range, ...match }, 'closing=true', { accept: '*/*' });
+    const texts = (await lines.text()).trimEnd().split('\n');
+    expect(JSON.parse(texts.at(-1) ?? '')).toEqual({ [CLOSING_KEY]: expected });
+    expect(texts.filter((text) => text.includes(CLOSING_KEY))).toHaveLength(1);
+    const arrow = await send({ ...range, ...match }, 'table=rewards&closing=true');
+    const bytes = new Uint8Array(await arrow.arrayBuffer());
+    const { batches, isEnded, slots } = readStream(bytes);
+    expect(JSON.parse(batches.at(-1)?.metadata.get(CLOSING_KEY) ?? '')).toEqual(expected);
+    expect([isEnded, slots]).toEqual([true, last === undefined ? [] : [102]]);
+    expect(tableFromIPC(bytes).numRows).toBe(slots.length);
+    const without = await send({ ...range, ...match }, '', { accept: '*/*' });
+    expect(await without.text()).not.toContain(CLOSING_KEY);
+  },
+);
+
+test('behavior: with closing, the record after a fork names the replaced block', async () => {
+  const response = await send({ fromBlock: 109, ...all }, 'closing=true', { accept: '*/*' });
+  const replaced = { ...dataset.refAt(110) };
+  let text = '';
+  for await (const bytes of response.body ?? []) {
+    if (text === '') dataset.fork(109, [111], 'b');
+    text += Buffer.from(bytes as Uint8Array).toString();
+  }
+  const closing = { reason: 'fork', fromBlock: 109, toBlock: 110, lastBlock: replaced };
+  expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toEqual({ closing });
+});
+
+test('error: parameter-invalid for another value of closing', async () => {
+  const response = await send({ fromBlock: 100, ...match }, 'closing=1', { accept: '*/*' });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { path: 'closing' } });
 });

@@ -150,8 +150,8 @@ test('default: every operation of the interface has an id of its own, from which
 
 test('default: a stream has a query and all its responses', () => {
   const stream = operation('/datasets/{name}/stream', 'post');
-  const [dataset, ...arrow] = stream.parameters as { name?: string }[];
-  expect(arrow.map(({ name }) => name)).toEqual(['table', 'addresses']);
+  const [dataset, ...others] = stream.parameters as { name?: string }[];
+  expect(others.map(({ name }) => name)).toEqual(['table', 'addresses', 'closing']);
   expect([stream.summary, [dataset], stream.requestBody]).toEqual(['s', [name], query]);
   expect(statuses(stream)).toBe('200 204 400 401 404 408 409 413 415 429 500 503 default');
   expect(stream.responses['200']?.content).toEqual({

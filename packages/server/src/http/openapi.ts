@@ -20,7 +20,7 @@ import {
 import { blockRef } from './routes/answer-schemas.ts';
 import { isRequired } from './routes/parse-parameters.ts';
 import type { AnyRoute, Route, RouteContext } from './routes/route.ts';
-import { STREAM_PARAMETERS } from './streaming/output-form.ts';
+import { CLOSING_PARAMETERS, STREAM_PARAMETERS } from './streaming/output-form.ts';
 
 export function buildOpenApi(context: Omit<RouteContext, 'datasets'>): object {
   const { queryLimits, limits, version, routes } = context;
@@ -92,10 +92,15 @@ function namesOf({ url }: AnyRoute): readonly object[] {
 function parametersOf(route: AnyRoute): readonly object[] {
   if (route.kind === 'stream') {
     const description = `Only with the header Accept: ${ARROW_STREAM_TYPE}, which needs a table.`;
-    return Object.entries(STREAM_PARAMETERS).map(([name, schema]) => ({
+    const ofArrow = Object.entries(STREAM_PARAMETERS).map(([name, schema]) => ({
       ...{ name, in: 'query', required: false, description },
       schema,
     }));
+    const ofAll = Object.entries(CLOSING_PARAMETERS).map(([name, schema]) => ({
+      ...{ name, in: 'query', required: false },
+      schema,
+    }));
+    return [...ofArrow, ...ofAll];
   }
   return Object.entries(route.parameters).map(([name, schema]) => {
     const isInPath = route.url.split('/').includes(`:${name}`);

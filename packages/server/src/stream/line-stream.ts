@@ -10,6 +10,7 @@
  * block.
  */
 import type { Clock } from '@sluice/base/clock';
+import type { ClosingRecord, StreamEnd } from '@sluice/protocol/closing-record';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { isStillOnChain } from '../chain/find-blocks.ts';
 import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';
@@ -23,8 +24,6 @@ import type { HeadNews, HeadPosition } from './head-groups.ts';
 import { LinePiece } from './line-piece.ts';
 import type { SharedEvaluations } from './shared-evaluations.ts';
 import type { StreamLimits } from './stream-limits.ts';
-
-export type StreamEnd = 'complete' | 'fork' | 'time' | 'quiet' | 'closing' | 'trimmed' | 'fault';
 
 export interface StreamDependencies {
   readonly dataset: DatasetReader;
@@ -107,6 +106,17 @@ export class LineStream {
       if (this.#options.signal.aborted) return 'closing';
       throw error;
     }
+  }
+
+  /** Returns what the pieces so far have covered. */
+  closingRecord(reason: StreamEnd): ClosingRecord {
+    const covered = this.#covered?.lastCovered;
+    return {
+      reason,
+      fromBlock: this.#options.range.fromBlock,
+      toBlock: this.#next - 1,
+      lastBlock: covered === undefined ? null : { number: covered.number, hash: covered.hash },
+    };
   }
 
   /** Allows that new blocks are sent while `next` waits. */

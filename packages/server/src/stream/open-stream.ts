@@ -1,6 +1,7 @@
 import { CodedError } from '@sluice/base/errors';
 import type { BlockRef } from '@sluice/ledger/block';
 import type { Slot } from '@sluice/ledger/primitives';
+import type { ClosingRecord } from '@sluice/protocol/closing-record';
 import type { DatasetReader, SnapshotLease } from '../dataset/dataset-reader.ts';
 import type { Query } from '../query/query.ts';
 import { decideStart, type StartDecision, type StreamRange } from './decide-start.ts';
@@ -25,7 +26,7 @@ export interface OpenStreamOptions {
 export type OpenedStream =
   | { readonly kind: 'lines'; readonly heads: StreamHeads; readonly lines: LineStream }
   /** A bounded range in which all slots were skipped. */
-  | { readonly kind: 'empty'; readonly heads: StreamHeads }
+  | { readonly kind: 'empty'; readonly heads: StreamHeads; readonly closing: ClosingRecord }
   | { readonly kind: 'above-data'; readonly heads: StreamHeads }
   | { readonly kind: 'below-start'; readonly startBlock: Slot }
   | { readonly kind: 'conflict'; readonly previousBlocks: readonly BlockRef[] }
@@ -52,7 +53,8 @@ export async function openStream(
     const lines = new LineStream({ selection, range: covered, signal, isDeflated }, dependencies);
     const end = await lines.start(lease);
     if (end === null) return { kind: 'lines', heads, lines };
-    return end === 'complete' ? { kind: 'empty', heads } : { kind: 'closing' };
+    if (end !== 'complete') return { kind: 'closing' };
+    return { kind: 'empty', heads, closing: lines.closingRecord(end) };
   }
   lease.release();
   if (decision.kind === 'above-data') return { kind: 'above-data', heads };

@@ -22,7 +22,8 @@ function makeDataset(
   const streams: WarmUpDataset['streams'] = {
     open: async (options) => {
       await onOpen(options);
-      return { kind: 'empty', heads: { head: null, finalized: null } };
+      const closing = { reason: 'complete', fromBlock: 0, toBlock: 0, lastBlock: null } as const;
+      return { kind: 'empty', heads: { head: null, finalized: null }, closing };
     },
   };
   const segmentPath = ({ id }: SealedSegment) => `segments/${id}`;

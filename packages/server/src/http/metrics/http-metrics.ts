@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorRow } from '@sluice/base/errors';
+import type { StreamEnd } from '@sluice/protocol/closing-record';
 import type { Counter, Histogram } from 'prom-client';
-import type { StreamEnd } from '../../stream/line-stream.ts';
 import type { ByteMeter } from '../byte-meter.ts';
 import { ENCODINGS } from '../negotiate-encoding.ts';
 import type { LookupSlots } from '../routes/lookup-slots.ts';

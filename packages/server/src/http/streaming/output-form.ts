@@ -1,4 +1,5 @@
-import { encodeSchema } from '@sluice/arrow/ipc-messages';
+import { type ArrowField, emptyColumn, usesDictionary } from '@sluice/arrow/arrow-type';
+import { encodeBatch, encodeDictionary, encodeSchema } from '@sluice/arrow/ipc-messages';
 import { CodedError } from '@sluice/base/errors';
 import {
   ARROW_ADDRESSES,
@@ -7,6 +8,7 @@ import {
   type ArrowAddresses,
   type ArrowTable,
 } from '@sluice/protocol/arrow-table';
+import { CLOSING_KEY, type ClosingRecord } from '@sluice/protocol/closing-record';
 import Type from 'typebox';
 import { arrowFields } from '../../engine/arrow-columns.ts';
 import type { ArrowOutput, Query } from '../../query/query.ts';
@@ -33,11 +35,36 @@ export const STREAM_PARAMETERS = {
   ),
 };
 
+/** The parameters of every stream. */
+export const CLOSING_PARAMETERS = {
+  closing: Type.String({
+    pattern: '^(true|false)$',
+    default: 'false',
+    description:
+      'true, for a last record with what the response covered and why it ended; or false',
+  }),
+};
+
 /** The other type by which a client can request lines. */
 const lineType = 'application/jsonl';
 
-/** Returns the Arrow table that a request asks for, or undefined if it asks for lines, which is the default. */
+/** What a request says about the form of its response. */
+export interface RequestedOutput {
+  /** Undefined if it asks for lines, which is the default. */
+  readonly arrow: ArrowOutput | undefined;
+  readonly hasClosing: boolean;
+}
+
 export function parseOutput(
+  accept: string | undefined,
+  { closing, ...parameters }: Readonly<Record<string, unknown>>,
+): RequestedOutput {
+  const given = closing === undefined ? {} : { closing };
+  const hasClosing = parseParameters(CLOSING_PARAMETERS, given).closing === 'true';
+  return { arrow: parseArrow(accept, parameters), hasClosing };
+}
+
+function parseArrow(
   accept: string | undefined,
   parameters: Readonly<Record<string, unknown>>,
 ): ArrowOutput | undefined {
@@ -57,17 +84,44 @@ export interface OutputForm {
   /** Sent before the first piece. */
   readonly start: Uint8Array | undefined;
   readonly isArrow: boolean;
+  /** Writes the closing record, if the client wants one. */
+  readonly writeClosing: ((record: ClosingRecord) => Uint8Array) | undefined;
 }
 
-const lines: OutputForm = { contentType: lineType, start: undefined, isArrow: false };
+const lines: OutputForm = {
+  contentType: lineType,
+  start: undefined,
+  isArrow: false,
+  writeClosing: undefined,
+};
+
+function writeClosingLine(record: ClosingRecord): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ [CLOSING_KEY]: record })}\n`);
+}
+
+/** Returns an empty record batch whose metadata is the record. */
+function writeClosingBatch(fields: readonly ArrowField[], record: ClosingRecord): Uint8Array {
+  const columns = fields.map(({ type }) => emptyColumn(type));
+  const dictionary = fields.some(usesDictionary)
+    ? encodeDictionary(emptyColumn({ kind: 'utf8' }))
+    : [];
+  const metadata = [[CLOSING_KEY, JSON.stringify(record)]] as const;
+  return Buffer.concat([...dictionary, ...encodeBatch(columns, 0, metadata)]);
+}
 
 /** Returns the query whose pieces have the form, and the form. */
 export function applyOutput(
   query: Query,
-  arrow: ArrowOutput | undefined,
+  { arrow, hasClosing }: RequestedOutput,
 ): { readonly query: Query; readonly form: OutputForm } {
-  if (arrow === undefined) return { query, form: lines };
+  if (arrow === undefined)
+    return { query, form: hasClosing ? { ...lines, writeClosing: writeClosingLine } : lines };
   const selected = selectTable(query, arrow);
-  const start = encodeSchema(arrowFields(selected, arrow));
-  return { query: selected, form: { contentType: ARROW_STREAM_TYPE, start, isArrow: true } };
+  const fields = arrowFields(selected, arrow);
+  const writeClosing = hasClosing
+    ? (record: ClosingRecord) => writeClosingBatch(fields, record)
+    : undefined;
+  const start = encodeSchema(fields);
+  const form = { contentType: ARROW_STREAM_TYPE, start, isArrow: true, writeClosing };
+  return { query: selected, form };
 }

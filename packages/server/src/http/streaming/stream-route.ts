@@ -7,6 +7,7 @@ import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import { runInTimeSlices } from '@sluice/base/time-slices';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
+import type { ClosingRecord, StreamEnd } from '@sluice/protocol/closing-record';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -14,7 +15,7 @@ import type { Logger } from 'pino';
 import { parseQuerySteps } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import { LinePiece } from '../../stream/line-piece.ts';
-import type { LineStream, StreamEnd } from '../../stream/line-stream.ts';
+import type { LineStream } from '../../stream/line-stream.ts';
 import type { OpenedStream, StreamHeads } from '../../stream/open-stream.ts';
 import { type ByteMeter, HeldBytes } from '../byte-meter.ts';
 import type { HttpLimits } from '../http-limits.ts';
@@ -97,9 +98,9 @@ async function begin(
     dialects: dataset.names.dialects,
     ...(dependencies.idls === undefined ? {} : { idls: dependencies.idls() }),
   };
-  const arrow = parseOutput(request.headers.accept, Object(request.query));
+  const output = parseOutput(request.headers.accept, Object(request.query));
   const parsed = await runInTimeSlices(parseQuerySteps(body, rules));
-  const { query, form } = applyOutput(parsed, arrow);
+  const { query, form } = applyOutput(parsed, output);
   // Earlier responses on this connection may take minutes, so nothing is reserved before they end.
   await waitForTurn(reply.raw, request.raw.socket);
   if (request.raw.socket.destroyed) return null;
@@ -179,7 +180,7 @@ class StreamSender {
     switch (opened.kind) {
       case 'empty':
         this.#writeHeads(opened.heads);
-        return this.#sendEmpty();
+        return this.#sendEmpty(opened.closing);
       case 'above-data':
         this.#writeHeads(opened.heads);
         return void this.#reply.code(204).send();
@@ -243,14 +244,18 @@ class StreamSender {
     return known === undefined ? own : `${String(known)}, ${own}`;
   }
 
-  async #sendEmpty(): Promise<void> {
+  async #sendEmpty(closing: ClosingRecord): Promise<void> {
     const { clock, limits } = this.#dependencies;
     const { signal } = this.#permit;
     if (this.#query.dialect === 'solana') await clock.sleep(limits.emptyHoldMs, signal);
     this.#reply.header('content-type', this.#form.contentType).header('vary', this.#vary());
-    const { start, isArrow } = this.#form;
+    const { start, isArrow, writeClosing } = this.#form;
     // Bytes, because the framework would add a charset to a text.
-    const body = Buffer.concat([start ?? noBytes, isArrow ? END_OF_STREAM : noBytes]);
+    const body = Buffer.concat([
+      start ?? noBytes,
+      writeClosing?.(closing) ?? noBytes,
+      isArrow ? END_OF_STREAM : noBytes,
+    ]);
     this.#reply.code(200).send(body);
   }
 
@@ -301,13 +306,17 @@ class StreamSender {
   }
 
   /** A stream of record batches has an end marker. Without it a reader knows that rows are missing, so a fault breaks the connection. */
-  async #finish({ encoder, writer }: Pump, end: StreamEnd): Promise<EndReason> {
-    const { isArrow } = this.#form;
+  async #finish({ lines, encoder, writer }: Pump, end: StreamEnd): Promise<EndReason> {
+    const { isArrow, writeClosing } = this.#form;
     if (isArrow && end === 'fault') {
       this.#reply.raw.destroy();
       return end;
     }
-    const marker = isArrow ? await this.#encode(END_OF_STREAM, { encoder }) : [];
+    const last = Buffer.concat([
+      writeClosing?.(lines.closingRecord(end)) ?? noBytes,
+      isArrow ? END_OF_STREAM : noBytes,
+    ]);
+    const marker = last.length > 0 ? await this.#encode(last, { encoder }) : [];
     const outcome = await writer.end(Buffer.concat([...marker, await encoder.end()]));
     return outcome === 'written' ? end : outcome;
   }
