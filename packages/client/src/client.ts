@@ -7,6 +7,7 @@ export type {
   Coverage,
   CoverageRange,
   Estimate,
+  EstimateBounds,
   ProgramField,
   ProgramInterface,
   RangeDigest,

@@ -35,6 +35,14 @@ export interface Estimate {
   readonly blocks: Counts<'total' | 'withCandidates'>;
   readonly transactions: Counts<'total' | 'toExamine'>;
   readonly bytesToRead: number;
+  /** How many records of each kind, and blocks with a line, a response has: never fewer than `min` and never more than `max`. */
+  readonly bounds: Readonly<Record<RecordArray | 'blocks', EstimateBounds>>;
+}
+
+export interface EstimateBounds {
+  readonly min: number;
+  /** Null if not all segments were examined. */
+  readonly max: number | null;
 }
 
 /** The exact number of records that a query selects, by kind. */

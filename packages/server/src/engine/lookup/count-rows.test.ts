@@ -7,17 +7,20 @@ import { buildSegment } from '../../segment/write/build-segment.ts';
 import { Engine } from '../engine.ts';
 import { arbitraryQueryCase, parseTestQuery } from '../testing/arbitrary-query.ts';
 import { selectRecords } from '../testing/reference/select-records.ts';
+import { ROW_NUMBER_NAMES, type SegmentEstimate } from './estimate-segment.ts';
 import { emptyCount, type RowCount } from './row-counter.ts';
 
 const engine = new Engine({ cacheBytesMax: 1 << 24 });
 let segmentCount = 0;
 
-function countFast(query: Query, blocks: readonly Block[]): unknown {
+const countFast = (query: Query, blocks: readonly Block[]) => lookUp('count', query, blocks);
+
+function lookUp(kind: 'count' | 'estimate', query: Query, blocks: readonly Block[]): unknown {
   const key = `counted ${segmentCount++}`;
   engine.open(key, buildSegment(blocks));
   try {
     const range = { first: query.fromBlock, last: query.toBlock ?? Infinity };
-    const steps = engine.lookUp(key, { kind: 'count', selection: query, range });
+    const steps = engine.lookUp(key, { kind, selection: query, range });
     let step = steps.next();
     while (step.done !== true) step = steps.next();
     return step.value;
@@ -68,4 +71,28 @@ test('property: all records of some kinds are counted without a filter', () => {
     }),
     { numRuns: 60, endOnFailure: true },
   );
+});
+
+test('property: an estimate never has fewer records or blocks as its upper bound than the reference selects, nor more as its lower bound', () => {
+  let narrow = 0;
+  fc.assert(
+    fc.property(
+      arbitraryQueryCase({ maxLength: 6 }),
+      fc.boolean(),
+      ({ blocks, query }, isWhole) => {
+        const whole = { transactions: [{}], logs: [{}] };
+        const asked = isWhole ? parseTestQuery({ fromBlock: query.fromBlock, ...whole }) : query;
+        const expected = countPlain(asked, blocks);
+        const { min, max } = lookUp('estimate', asked, blocks) as SegmentEstimate;
+        for (const name of ROW_NUMBER_NAMES) {
+          expect(min[name], name).toBeLessThanOrEqual(expected[name]);
+          expect(max[name], name).toBeGreaterThanOrEqual(expected[name]);
+        }
+        if (isWhole) expect(min).toEqual(max);
+        else if (blocks.some(({ logs }) => logs.length > 0) && max.logs === 0) narrow++;
+      },
+    ),
+    { numRuns: 300, endOnFailure: true },
+  );
+  expect(narrow).toBeGreaterThan(5);
 });

@@ -1,10 +1,13 @@
 import { elementAt } from '@sluice/base/element-at';
-import type { RecordArray } from '@sluice/protocol/field-table';
+import * as layout from '@sluice/kernels/layout/selection';
+import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import type { Selection } from '../../query/query.ts';
 import { sliceOf, unite } from '../../segment/indexes/ascending-lists.ts';
 import { SECTIONS } from '../../segment/layout/columns.ts';
 import { pageCountOf } from '../../segment/layout/group-entry.ts';
 import type { StoredGroup } from '../../segment/layout/stored-group.ts';
+import type { Segment } from '../../segment/read/open-segment.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import { selectableArrays } from '../group-table.ts';
 import { type PlannedItem, planItems } from '../plan-items.ts';
@@ -20,7 +23,13 @@ export interface SegmentEstimate {
   readonly candidateCount: number;
   /** The stored bytes of the pages with candidates. */
   readonly byteCount: number;
+  /** How many records, and blocks with a line, the query selects at least and at most. */
+  readonly min: RowNumbers;
+  readonly max: RowNumbers;
 }
+
+export const ROW_NUMBER_NAMES = ['blocks', ...RECORD_ARRAY_NAMES] as const;
+export type RowNumbers = Record<(typeof ROW_NUMBER_NAMES)[number], number>;
 
 type Span = ReturnType<BlockTransactions['within']>;
 
@@ -54,7 +63,77 @@ export function estimateSegment(
     transactionCount: span.end - span.start,
     candidateCount: candidates.length,
     byteCount: Math.round(byteCount),
+    min: fewestRows(selection, items, segment, span),
+    max: mostRows(
+      items,
+      { segment, byBlock, span },
+      selection.includeAllBlocks ? span.blockEnd - span.blockStart : candidateBlockCount,
+    ),
   };
+}
+
+/** Counts what every response has: all blocks or records, if the query selects all of a kind. */
+function fewestRows(
+  { includeAllBlocks }: Selection,
+  items: readonly PlannedItem[],
+  { counts }: Segment,
+  { blockStart, blockEnd }: Span,
+): RowNumbers {
+  const whole = wholeArrays(items);
+  const fewest = mapKeys(ROW_NUMBER_NAMES, () => 0);
+  for (let block = blockStart; block < blockEnd; block++) {
+    let hasLine = includeAllBlocks;
+    for (const array of whole) {
+      const count = elementAt(counts[array], block);
+      fewest[array] += count;
+      hasLine ||= count > 0;
+    }
+    if (hasLine) fewest.blocks++;
+  }
+  return fewest;
+}
+
+/** The relations by which a transaction brings all its records of a kind. */
+const WHOLE_RELATIONS = [
+  [layout.WITH_INSTRUCTIONS, 'instructions'],
+  [layout.WITH_LOGS, 'logs'],
+  [layout.WITH_BALANCES, 'balances'],
+  [layout.WITH_TOKEN_BALANCES, 'tokenBalances'],
+] as const;
+
+/** Returns the kinds of which items without filters select all records. */
+function wholeArrays(items: readonly PlannedItem[]): ReadonlySet<RecordArray> {
+  const arrays = new Set<RecordArray>();
+  for (const item of items) {
+    const { array, addressFilters, dataFilters, isCommitted, logKinds, relations } = item;
+    const hasFilter = addressFilters.length + dataFilters.length + logKinds > 0;
+    if (hasFilter || isCommitted !== undefined) continue;
+    arrays.add(array);
+    if (array !== 'transactions') continue;
+    for (const [bit, brought] of WHOLE_RELATIONS) if (relations & bit) arrays.add(brought);
+  }
+  return arrays;
+}
+
+/** Counts the records of all blocks in which an item can match, by the items that can select records of a kind. */
+function mostRows(
+  items: readonly PlannedItem[],
+  { segment, byBlock, span }: { segment: Segment; byBlock: BlockTransactions; span: Span },
+  blocks: number,
+): RowNumbers {
+  const most = (array: RecordArray): number => {
+    const own = items.filter((item) => selectableArrays([item]).has(array));
+    if (own.length === 0) return 0;
+    const candidates = candidatesOf(own, span);
+    if (array === 'transactions') return candidates.length;
+    let sum = 0;
+    for (let block = span.blockStart; block < span.blockEnd; block++) {
+      const [from, to] = sliceOf(candidates, byBlock.startOf(block), byBlock.startOf(block + 1));
+      if (to > from || array === 'rewards') sum += elementAt(segment.counts[array], block);
+    }
+    return sum;
+  };
+  return { ...mapKeys(RECORD_ARRAY_NAMES, most), blocks };
 }
 
 /** Returns the transactions of the span in which an item can match, ascending. */

@@ -2,6 +2,8 @@
 
 import { decodeBase58, isBase58Of64 } from '@sluice/base/base58';
 import { CodedError } from '@sluice/base/errors';
+import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
 import type { DatasetLookups, LookupResult } from '../../stream/lookups/dataset-lookups.ts';
@@ -84,6 +86,13 @@ function decodeSignature(text: string): Uint8Array {
   throw new CodedError('parameter-invalid', { path: 'signature', allowed: 'base58 of 64 bytes' });
 }
 
+const bound = Type.Object({
+  min: count(),
+  max: Type.Union([count(), Type.Null()], {
+    description: 'Null if not all segments were examined.',
+  }),
+});
+
 export const estimateRoute = defineLookup({
   method: 'POST',
   url: '/datasets/:name/estimate',
@@ -99,6 +108,13 @@ export const estimateRoute = defineLookup({
     blocks: Type.Object({ total: count(), withCandidates: count() }),
     transactions: Type.Object({ total: count(), toExamine: count() }),
     bytesToRead: count('Approximate stored bytes.'),
+    bounds: Type.Object(
+      mapKeys(['blocks', ...RECORD_ARRAY_NAMES], () => bound),
+      {
+        description:
+          'How many blocks with a line and records a response has, exactly or between two numbers.',
+      },
+    ),
   }),
   lookUp: async (lookups, { readQuery, signal }) => lookups.estimate(await readQuery(), signal),
 });

@@ -1,6 +1,7 @@
-import type { Estimate } from '@sluice/protocol/lookup-answers';
+import type { Estimate, EstimateBounds } from '@sluice/protocol/lookup-answers';
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
-import type { SegmentEstimate } from '../../engine/lookup/estimate-segment.ts';
+import { ROW_NUMBER_NAMES, type SegmentEstimate } from '../../engine/lookup/estimate-segment.ts';
 import type { Query } from '../../query/query.ts';
 import { LOOKUP_LIMITS } from './lookup-limits.ts';
 import type { SegmentLookups } from './segment-lookups.ts';
@@ -50,7 +51,23 @@ export async function estimateQuery(
       toExamine: scaled(({ candidateCount }) => candidateCount),
     },
     bytesToRead: scaled(({ byteCount }) => byteCount),
+    bounds: boundsOf(results, query, totalBlocks - examinedBlocks),
   };
+}
+
+/** Adds the bounds of the examined segments. Of the other blocks only their number is known. */
+function boundsOf(
+  results: readonly SegmentEstimate[],
+  { includeAllBlocks }: Query,
+  otherBlocks: number,
+): Estimate['bounds'] {
+  return mapKeys(ROW_NUMBER_NAMES, (name): EstimateBounds => {
+    const min = results.reduce((sum, one) => sum + one.min[name], 0);
+    const max = results.reduce((sum, one) => sum + one.max[name], 0);
+    if (name === 'blocks')
+      return { min: min + (includeAllBlocks ? otherBlocks : 0), max: max + otherBlocks };
+    return { min, max: otherBlocks > 0 ? null : max };
+  });
 }
 
 /** The part of the query that the threads need. */

@@ -1,9 +1,11 @@
 /** How the results of segments are put together, with lookups that a test answers. */
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { applyChanges } from '../../chain/apply-changes.ts';
 import { emptySnapshot } from '../../chain/chain-snapshot.ts';
 import { hash, makeRun, noLists, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
+import { ROW_NUMBER_NAMES } from '../../engine/lookup/estimate-segment.ts';
 import { parseTestQuery } from '../../engine/testing/arbitrary-query.ts';
 import { countActivity } from './count-activity.ts';
 import { estimateQuery } from './estimate-query.ts';
@@ -220,8 +222,11 @@ describe('an estimate', () => {
       transactionCount: 10,
       candidateCount: 3,
       byteCount: 100,
+      min: rows({ blocks: 0, logs: 2 }),
+      max: rows({ blocks: 1, logs: 5 }),
     });
   });
+  const rows = (some: object) => ({ ...mapKeys(ROW_NUMBER_NAMES, () => 0), ...some });
   const estimate = (body: object, chain = snapshot) =>
     estimateQuery(parseTestQuery(body as { fromBlock: number }), chain, lookups, signal);
 
@@ -234,6 +239,11 @@ describe('an estimate', () => {
       blocks: { total: 8, withCandidates: 4 },
       transactions: { total: 60, toExamine: 18 },
       bytesToRead: 600,
+      bounds: {
+        ...mapKeys(ROW_NUMBER_NAMES, () => ({ min: 0, max: 0 })),
+        blocks: { min: 0, max: 6 },
+        logs: { min: 12, max: 30 },
+      },
     });
     expect(calls[0]?.lookup).toMatchObject({ kind: 'estimate', range: { first: 10, last: 24 } });
     expect(calls[0]?.lookup['selection']).not.toHaveProperty('fromBlock');
@@ -260,6 +270,11 @@ describe('an estimate', () => {
       segments: { total: 2 * countMax, examined: countMax },
       blocks: { total: 2 * countMax },
       transactions: { total: 20 * countMax, toExamine: 6 * countMax },
+      // Any of the other blocks may have a line with any number of records.
+      bounds: {
+        blocks: { min: 0, max: 2 * countMax },
+        logs: { min: 2 * countMax, max: null },
+      },
     });
     const sampled = slotsOf(calls[0]?.parts ?? []);
     expect([sampled[0], sampled.at(-1)]).toEqual([10, 9 + 2 * countMax]);

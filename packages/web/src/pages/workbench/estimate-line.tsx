@@ -53,15 +53,26 @@ export function EstimateLine({ estimate, isValid }: EstimateLineProps) {
       </p>
     );
   }
-  const { transactions, blocks, bytesToRead, isSampled } = estimate;
+  const { transactions, blocks, bytesToRead, isSampled, bounds } = estimate;
   const about = isSampled ? 'about ' : '';
   return (
     <p class={isLarge(estimate) ? 'estimate small warn' : 'estimate muted small'}>
       <strong>Cost</strong> reads about {formatBytes(bytesToRead)}, examines {about}
       {formatInteger(transactions.toExamine)} of {formatInteger(transactions.total)} transactions in
-      at most {formatInteger(blocks.withCandidates)} of {formatInteger(blocks.total)} blocks
+      at most {formatInteger(blocks.withCandidates)} of {formatInteger(blocks.total)} blocks, and
+      selects {describeBounds(bounds)}
     </p>
   );
+}
+
+/** Returns how many records there are at least and at most. */
+function describeBounds(bounds: Estimate['bounds']): string {
+  const all = countNames.map(([name]) => bounds[name]);
+  const min = all.reduce((sum, bound) => sum + bound.min, 0);
+  const max = all.reduce((sum, bound) => sum + (bound.max ?? Infinity), 0);
+  if (min === max) return `exactly ${formatInteger(min)} records`;
+  if (max === Infinity) return `at least ${formatInteger(min)} records`;
+  return `${formatInteger(min)} to ${formatInteger(max)} records`;
 }
 
 interface CountButtonProps {
