@@ -12,8 +12,9 @@ const project = (name: string, order: number, options: object) => ({
   },
 });
 
-/** These run many small programs one after another, so two files run at the same time. */
+/** These run many small programs one after another, or wait for kills and restarts, so two files run at the same time. */
 const programs = [
+  'test/sync/{nats,duckdb}.test.ts',
   'test/client/{packed,browser}.test.ts',
   'test/guide/{guide,examples-in-docs,dataframes}.test.ts',
 ];
