@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CodedError } from '@sluice/base/errors';
 import type { BlockHeader } from '@sluice/ledger/block';
 import { newCounts } from '@sluice/source/normalize/normalize-counts';
@@ -124,6 +125,33 @@ test('behavior: nothing is added after a stop, without the lead, or without agre
   const partial = start({ isAgreed: (slot) => slot < 13 });
   expect(await partial.extender.extendAll(all(), signal)).toBe(true);
   expect(partial.calls).toEqual(['extend 12', 'grown']);
+});
+
+test('error: a commit that fails while the next block is loaded fails the run, and nothing else', async () => {
+  const { extender, feeder } = start();
+  const failed = new CodedError('dataset-write-failed');
+  feeder.extend = () => Promise.reject(failed);
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  try {
+    let release: () => void = () => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    async function* slow(): AsyncGenerator<LoadedBlock> {
+      yield* above.slice(0, 1).map(loaded);
+      await waiting;
+    }
+    const running = extender.extendAll(slow(), signal);
+    // Node reports a rejection that nobody handles after a turn of its event loop.
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+    release();
+    await expect(running).rejects.toBe(failed);
+  } finally {
+    process.off('unhandledRejection', note);
+  }
+  expect(unhandled).toEqual([]);
 });
 
 test('limit: at most 32 commits are in progress', async () => {

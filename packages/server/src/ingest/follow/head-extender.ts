@@ -53,7 +53,10 @@ export class HeadExtender {
       source.health.answered();
       if (!(await judge.isAgreed(linked.header, signal))) break;
       count++;
-      commits.push(this.#commit(linked, signal));
+      const commit = this.#commit(linked, signal);
+      // It is awaited below. Without this, a failure while the next block is loaded would end the process.
+      commit.catch(() => undefined);
+      commits.push(commit);
       if (commits.length >= commitsInProgressMax) await commits.shift();
     }
     await Promise.all(commits);
