@@ -92,9 +92,12 @@ export function findReplacedSlot(snapshot: ChainSnapshot, hash: string): Slot | 
  */
 export function isStillOnChain(snapshot: ChainSnapshot, position: BlockRef): boolean {
   const firstHot = snapshot.hot[0];
-  if (firstHot === undefined || position.number < firstHot.header.number) {
+  if (firstHot === undefined) {
     return snapshot.head !== null && position.number <= snapshot.head.number;
   }
+  // A branch may skip the slot of the position. So a slot below the first hot block is not sealed if it is above the parent of that block.
+  const { number, parentSlot } = firstHot.header;
+  if (position.number < number) return position.number <= parentSlot;
   return findHot(snapshot, position.number)?.header.hash === position.hash;
 }
 

@@ -116,6 +116,16 @@ test('behavior: a fork ends all streams, and none was sent a block of the other 
   for (const { sent, end } of readers) expect([slotsOf(sent), end]).toEqual([[6], 'fork']);
 });
 
+test('behavior: a fork that skips the newest slot ends all streams, also if all blocks below are sealed', async () => {
+  const readers = await waitAt(5, 3);
+  await grow(6);
+  fixture.dataset.finalize(5);
+  fixture.dataset.seal(5);
+  fixture.dataset.fork(5, [7], 'b');
+  await settle();
+  for (const { sent, end } of readers) expect([slotsOf(sent), end]).toEqual([[6], 'fork']);
+});
+
 test('behavior: a stream that was sent blocks for 300 s ends', async () => {
   const [reader] = await waitAt(5, 1);
   for (let second = 0; second < 290; second += 10) {

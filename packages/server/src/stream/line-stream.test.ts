@@ -74,6 +74,17 @@ test('behavior: a fork that lowers the head ends the response', async () => {
   expect(reading.end).toBe('fork');
 });
 
+test('behavior: a fork that skips the slot of the last covered block ends the response, also if all blocks below are sealed (I-34)', async () => {
+  fixture = new StreamFixture(startAt(5));
+  fixture.dataset.finalize(4);
+  fixture.dataset.seal(4);
+  const reading = await fixture.follow({ fromBlock: 0 });
+  fixture.dataset.fork(4, [6], 'b');
+  await settle();
+  expect([reading.slots, reading.end]).toEqual([[0, 3, -5], 'fork']);
+  expect(reading.text).not.toContain(makeHash('b', 6));
+});
+
 test('behavior: a change without a new block sends nothing (I-52)', async () => {
   fixture = new StreamFixture(startAt(3));
   const reading = await fixture.follow({ fromBlock: 0 });
