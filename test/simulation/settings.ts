@@ -12,7 +12,10 @@ export interface WorldSettings {
   readonly firstBlockCount: number;
 }
 
-export function chooseSettings(random: Random): WorldSettings {
+export type Place = ServiceSettings['place'];
+
+/** Without a place, one is chosen. */
+export function chooseSettings(random: Random, only?: Place): WorldSettings {
   // Lists of segments exist only in a dataset with hundreds of segments.
   const isLong = random.chance(0.1);
   const isBackfilled = random.chance(0.25);
@@ -20,7 +23,8 @@ export function chooseSettings(random: Random): WorldSettings {
     isBackfilled || random.chance(0.4)
       ? { kind: 'all' }
       : { kind: 'blocks', count: isLong ? 600 : random.between(20, 120) };
-  const place = random.pick(places);
+  const chosen = random.pick(places);
+  const place = only ?? chosen;
   const settings: ServiceSettings = {
     place,
     isReader: false,
@@ -48,9 +52,4 @@ export function chooseSettings(random: Random): WorldSettings {
 }
 
 /** A cluster has two machines, and takes twice as long. */
-const places = [
-  'folder',
-  'folder',
-  'bucket',
-  'cluster',
-] as const satisfies ServiceSettings['place'][];
+export const places = ['folder', 'folder', 'bucket', 'cluster'] as const satisfies readonly Place[];

@@ -1,12 +1,13 @@
 /** The command `npm run simulate`. */
 import { parseArgs } from 'node:util';
 import { act } from './actions.ts';
+import { type Place, places } from './settings.ts';
 import { World, type WorldResult } from './world.ts';
 
-const usage = `usage: npm run simulate -- [--seed N] [--steps M] [--seconds S] [--actions A] [--skip RANGES] [--trace]
+const usage = `usage: npm run simulate -- [--seed N] [--steps M] [--seconds S] [--place P] [--actions A] [--skip RANGES] [--trace]
 
 A step is one event: an operation of the disk, a message, a timer, a call of a source. Without --seed, worlds with fresh seeds of M steps each
-are simulated for S seconds (60 by default). --trace prints every event. --actions ends a world after that many actions, and --skip 0-9,20-29
+are simulated for S seconds (60 by default). P is folder, bucket or cluster; without it, the seed decides. --trace prints every event. --actions ends a world after that many actions, and --skip 0-9,20-29
 leaves out these actions: a failing run is shrunk by them.
 `;
 const stepsDefault = '30000';
@@ -18,6 +19,7 @@ type Range = readonly [first: number, last: number];
 interface RunOptions {
   readonly seed: number;
   readonly steps: number;
+  readonly place?: Place | undefined;
   readonly actionCountMax?: number;
   readonly skipped: readonly Range[];
   readonly trace?: Print | undefined;
@@ -42,6 +44,7 @@ async function simulateAs(args: readonly string[], print: Print): Promise<number
       seed: { type: 'string' },
       steps: { type: 'string', default: stepsDefault },
       seconds: { type: 'string', default: '60' },
+      place: { type: 'string' },
       actions: { type: 'string' },
       skip: { type: 'string', default: '' },
       trace: { type: 'boolean', default: false },
@@ -51,10 +54,17 @@ async function simulateAs(args: readonly string[], print: Print): Promise<number
   const steps = Number(values.steps);
   if (values.help) print(usage);
   if (values.help) return 0;
-  if (values.seed === undefined) return simulateFor(Number(values.seconds), steps, print);
+  const place = places.find((one) => one === values.place);
+  if (place === undefined && values.place !== undefined) {
+    print(usage);
+    return 2;
+  }
+  if (values.seed === undefined)
+    return simulateFor(Number(values.seconds), { steps, place }, print);
   const options: RunOptions = {
     seed: Number(values.seed),
     steps,
+    place,
     ...(values.actions === undefined ? {} : { actionCountMax: Number(values.actions) }),
     skipped: parseRanges(values.skip),
     trace: values.trace ? (text) => print(text.trimEnd()) : undefined,
@@ -71,12 +81,16 @@ async function simulateOne(options: RunOptions, print: Print): Promise<number> {
 }
 
 /** Simulates worlds with fresh seeds until the time is over or one fails. */
-async function simulateFor(seconds: number, steps: number, print: Print): Promise<number> {
+async function simulateFor(
+  seconds: number,
+  world: Pick<RunOptions, 'steps' | 'place'>,
+  print: Print,
+): Promise<number> {
   const startMs = realMs();
   let seed = Number(process.hrtime.bigint() % 1_000_000_007n);
   let [stepCount, actionCount] = [0, 0];
   while (realMs() - startMs < seconds * 1000) {
-    const options = { seed, steps, skipped: [] };
+    const options = { ...world, seed, skipped: [] };
     const result = await runWorld(options);
     print(`${describe(result, seed)}, digest ${result.digest}`);
     if (result.failure !== undefined) {
@@ -102,14 +116,15 @@ function runWorld({ skipped, trace, ...options }: RunOptions): Promise<WorldResu
 
 async function reportFailure(
   { failure, actionCount }: WorldResult,
-  { seed, steps, skipped }: RunOptions,
+  { seed, steps, place, skipped }: RunOptions,
   print: Print,
 ): Promise<void> {
   print(`failed after action ${actionCount - 1}: ${failure?.stack}`);
-  const options = { seed, steps, actionCountMax: actionCount };
+  const options = { seed, steps, place, actionCountMax: actionCount };
   const left = await shrink({ ...options, skipped }, failure?.message ?? '');
   const skip = left.map(([first, last]) => `${first}-${last}`).join();
-  const command = `npm run simulate -- --seed ${seed} --steps ${steps} --actions ${actionCount}`;
+  const world = `--seed ${seed} --steps ${steps}${place === undefined ? '' : ` --place ${place}`}`;
+  const command = `npm run simulate -- ${world} --actions ${actionCount}`;
   print(`${command}${skip && ` --skip ${skip}`}`);
 }
 

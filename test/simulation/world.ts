@@ -10,13 +10,15 @@ import { must, Violation } from './model.ts';
 import { makeQueries, Reader, type ReaderDependencies, type ReadPlan } from './reader.ts';
 import { RemoteServers } from './remote.ts';
 import { type Life, Scheduler } from './scheduler.ts';
-import { chooseSettings } from './settings.ts';
+import { chooseSettings, type Place } from './settings.ts';
 import { SourceState } from './source.ts';
 
 export interface WorldOptions {
   readonly seed: number;
   /** The number of events: operations of the disk, messages, timers, calls of sources. */
   readonly steps: number;
+  /** Where the dataset is; chosen by the seed if it is absent. */
+  readonly place?: Place | undefined;
   /** At most this many actions are done. */
   readonly actionCountMax?: number;
   /** Does something random. */
@@ -58,7 +60,7 @@ export class World {
   constructor(options: WorldOptions) {
     this.#options = options;
     this.random = Random.fromSeed(options.seed);
-    const chosen = chooseSettings(this.random.fork('settings'));
+    const chosen = chooseSettings(this.random.fork('settings'), options.place);
     this.ledger = new Ledger(this.random.fork('ledger'));
     for (let i = 0; i < chosen.firstBlockCount; i++) this.ledger.produce(i % 11 === 0 ? 2 : 0);
     this.ledger.finalize(8);

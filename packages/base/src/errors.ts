@@ -109,7 +109,7 @@ export const ERRORS = {
 
   // A chain. The blocks of a source are checked against the stored ones, and rejected as a whole.
   'chain-segments-changed': {
-    text: 'segments were removed while they were being merged; the work is repeated with the others',
+    text: 'segments were removed while they were being merged, or blocks were sealed by another commit; the work is repeated with the others',
   },
   'chain-not-linked': { text: 'the block is not a child of the block below it' },
   'chain-height-wrong': { text: "the height of the block is not one more than its parent's" },

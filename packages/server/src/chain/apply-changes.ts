@@ -75,7 +75,7 @@ function applyChange(snapshot: ChainSnapshot, change: ChainChange): ChainSnapsho
     case 'index':
       return addIndex(snapshot, change.run);
     case 'announce':
-      return withUnused(snapshot, change.files);
+      return announce(snapshot, change.files);
     case 'forget':
       return withoutUnused(snapshot, change.files);
     case 'rewrite':
@@ -83,6 +83,16 @@ function applyChange(snapshot: ChainSnapshot, change: ChainChange): ChainSnapsho
     default:
       return unreachable(change);
   }
+}
+
+/** A file that is used already stays used: its name derives from its content. */
+function announce(snapshot: ChainSnapshot, files: readonly string[]): ChainSnapshot {
+  const { front, segments, lists } = snapshot;
+  const used = new Set([...[...front, ...segments].map(segmentFile), ...lists.map(listFile)]);
+  return withUnused(
+    snapshot,
+    files.filter((file) => !used.has(file)),
+  );
 }
 
 function create(snapshot: ChainSnapshot, anchor: Anchor | null): ChainSnapshot {
@@ -254,7 +264,11 @@ function seal(snapshot: ChainSnapshot, segments: readonly SealedSegment[]): Chai
     const first = snapshot.hot[sealedCount]?.header;
     sealedCount += segment.blockCount;
     const last = snapshot.hot[sealedCount - 1]?.header;
-    assert(first?.hash === segment.first.hash, 'a segment begins with the first block it replaces');
+    // A writer of a bucket may have been told by the feed that these blocks are sealed already.
+    if (first?.hash !== segment.first.hash) {
+      const [from, to] = [segment.first.number, segment.last.number];
+      throw new CodedError('chain-segments-changed', { first: from, last: to });
+    }
     assert(last?.hash === segment.last.hash, 'a segment ends with the last block it replaces');
     assert(first.parentHash === segment.parentHash, 'a segment keeps the link below it');
     assert(last.height === segment.lastHeight, 'a segment keeps the height of its last block');

@@ -212,7 +212,6 @@ describe('seal', () => {
 
   const segment = sealRun(grown().hot.slice(0, 2));
   test.each([
-    ['begins with the first', { ...segment, first: ref('b10') }],
     ['ends with the last', { ...segment, last: ref('b11') }],
     ['ends with the last', { ...segment, blockCount: 3 }],
     ['ends with the last', { ...segment, blockCount: 9 }],
@@ -222,9 +221,22 @@ describe('seal', () => {
     expect(() => apply(grown(), { kind: 'seal', segments: [broken] })).toThrow(text);
   });
 
-  test('behavior: sealing more blocks than there are, or blocks that are not finalized, is a bug', () => {
-    const snapshot = { ...grown(), hot: [] };
-    expect(() => apply(snapshot, { kind: 'seal', segments: [segment] })).toThrow('begins with');
+  test('error: chain-segments-changed: blocks that are not hot any more are not sealed again', () => {
+    const code = 'chain-segments-changed';
+    for (const snapshot of [sealed(), { ...grown(), hot: [] }]) {
+      const change: ChainChange = { kind: 'seal', segments: [segment] };
+      expect(rejection(snapshot, change)).toEqual({ code, first: 10, last: 11 });
+    }
+  });
+
+  test('behavior: announcing a segment that is stored already does not make it unused', () => {
+    const snapshot = sealed();
+    const [stored] = snapshot.segments;
+    const files = [`segments/${stored?.id}`, 'segments/other'];
+    expect(apply(snapshot, { kind: 'announce', files }).unused).toEqual(['segments/other']);
+  });
+
+  test('behavior: sealing blocks that are not finalized is a bug', () => {
     const unfinalized = { ...grown(), finalized: null };
     expect(() => apply(unfinalized, { kind: 'seal', segments: [segment] })).toThrow(
       'only finalized',

@@ -209,6 +209,10 @@ export class Dataset implements DatasetReader {
       const isSealed = await this.#parts.sealer.seal(lease.snapshot);
       if (isSealed) this.#parts.upkeep.start();
       return isSealed;
+    } catch (error) {
+      // The blocks were sealed meanwhile, so the caller continues with those above.
+      if (isCodedError(error, 'chain-segments-changed')) return true;
+      throw error;
     } finally {
       lease.release();
     }
