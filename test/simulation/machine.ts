@@ -136,6 +136,9 @@ export class Machine {
   readonly mayFail = (sinceMs: number): boolean =>
     this.#brokenMs >= sinceMs - failMsMax[this.#options.settings.place];
 
+  readonly mayLag = (sinceMs: number): boolean =>
+    this.#options.settings.place === 'cluster' && this.mayFail(sinceMs);
+
   /** Shows the state of the dataset to the model, if it is another one than before. */
   look(): void {
     if (this.isBroken) this.#brokenMs = this.#nowMs;

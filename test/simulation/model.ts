@@ -186,7 +186,8 @@ export class Model {
   }
 
   /** Checks a 204, which says that the range is above the data after the wait. */
-  checkNone({ from, parentHash, finalizedOnly, states, durationMs }: Request): void {
+  checkNone(request: Request): void {
+    const { from, parentHash, finalizedOnly, states } = request;
     const tipOf = ({ head, finalized }: State) => (finalizedOnly ? finalized : head);
     const slotOf = (state: State) => tipOf(state)?.slot ?? -1;
     // A wrong parent directly above the newest block is a conflict.
@@ -202,6 +203,10 @@ export class Model {
       states.some((state) => slotOf(state) < from),
       'a 204 is for a range above the data',
     );
+    this.checkWait(request);
+  }
+
+  checkWait({ durationMs }: Request): void {
     must(durationMs >= waitMs, 'a 204 is sent after the wait');
   }
 

@@ -15,6 +15,8 @@ export interface ReaderDependencies {
   readonly connect: (client: Life) => Connection | undefined;
   /** Whether something was broken since that time, so that the service may fail. */
   readonly mayFail: (sinceMs: number) => boolean;
+  /** Whether other machines may have newer states that this one could not get. */
+  readonly mayLag: (sinceMs: number) => boolean;
   readonly note: (event: string) => void;
 }
 
@@ -183,8 +185,11 @@ export class Reader {
   }
 
   #takeOther(request: Request, { status, body, startMs }: Answer): void {
-    const { model, mayFail } = this.#dependencies;
-    if (status === 204) model.checkNone(request);
+    const { model, mayFail, mayLag } = this.#dependencies;
+    // Without the newest state a conflict is not certain, so the request waits as if its parent were above the data.
+    const isUncertain = request.parentHash !== undefined && mayLag(startMs);
+    if (status === 204 && isUncertain) model.checkWait(request);
+    else if (status === 204) model.checkNone(request);
     else if (status === 409)
       model.checkConflict(request, JSON.parse(body.toString()).previousBlocks);
     else if (status === 400) model.checkBelowStart(request);

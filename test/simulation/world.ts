@@ -157,9 +157,9 @@ export class World {
 
   #readerOf(machine: Machine): ReaderDependencies {
     const { scheduler } = this;
-    const { model, mayFail } = machine;
+    const { model, mayFail, mayLag } = machine;
     const connect = (client: Life) => machine.service?.connect(client);
-    return { scheduler, model, mayFail, connect, note: (event) => this.note(event) };
+    return { scheduler, model, mayFail, mayLag, connect, note: (event) => this.note(event) };
   }
 
   #watch(running: Promise<void>): void {

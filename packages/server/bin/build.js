@@ -247,7 +247,7 @@ async function buildLocked(force) {
 
 /** Builds if necessary. Without sources, as in an image, the existing build is used. */
 export async function build({ force = false } = {}) {
-  if (!existsSync(kernelFolders[0].assembly)) return;
+  if (!existsSync(join(serverFolder, 'src'))) return;
   if (!force && isBuilt(sourceDigest())) return;
   const release = await takeLock(lockFolder, {
     waitMsMax: lockWaitMsMax,
