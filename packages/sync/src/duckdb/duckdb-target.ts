@@ -5,6 +5,7 @@
  * The library is a native module, which Sluice does not depend on: it is loaded if the user has installed it.
  */
 import { rmSync, writeFileSync } from 'node:fs';
+// biome-ignore lint/correctness/noUndeclaredDependencies: the user installs this package
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
@@ -142,6 +143,7 @@ export class DuckDbTarget implements SyncTarget {
 
 async function loadLibrary(): Promise<typeof import('@duckdb/node-api')> {
   try {
+    // biome-ignore lint/correctness/noUndeclaredDependencies: the user installs this package
     return await import('@duckdb/node-api');
   } catch (error) {
     if (systemErrorCode(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
