@@ -201,5 +201,5 @@ export class Machine {
   };
 }
 
-/** One tells what happened and is not ended by its end. The other is right while the ledger stands still. */
+/** Alarms that may remain: `segment-damaged` stays after the damage is repaired, and `finality-stalled` is correct while the simulated ledger makes no blocks. */
 const lastingAlarms: ReadonlySet<string> = new Set(['segment-damaged', 'finality-stalled']);

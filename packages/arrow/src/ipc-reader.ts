@@ -68,7 +68,7 @@ export class ArrowStreamReader {
     return batches;
   }
 
-  /** Returns whether the header of a message is known. */
+  /** Reads the header of the next message, unless it was read before. Returns false if its bytes have not all arrived. */
   #readHeader(): boolean {
     if (this.#headerBytes === undefined) {
       const prefix = this.#take(prefixBytes);

@@ -16,14 +16,14 @@ export interface Difference {
   readonly slot: number;
   /** The hash of the block, or null if the dataset has none in this slot. */
   readonly hashes: readonly [string | null, string | null];
-  /** What differs: `header`, or the name of an array with the number of its records. */
+  /** What differs: `block` if only one dataset has a block there, `header`, or the name of a kind of records with their number in both datasets. */
   readonly parts: readonly string[];
 }
 
 export interface Comparison {
   /** The slots that both datasets have as final. */
   readonly range: BlockRange;
-  /** The blocks that are equal, up to the first difference. */
+  /** The number of equal blocks below the first difference. */
   readonly blocks: number;
   readonly difference: Difference | undefined;
 }
@@ -90,7 +90,7 @@ function digests([here, there]: Pair<Client>, { first, last }: BlockRange, signa
   return Promise.all([here.digest(options), there.digest(options)]);
 }
 
-/** Returns the first slot of a range at which the datasets differ. The digests of the range differ. */
+/** Returns the first slot at which the datasets differ, in a range whose digests are known to differ. */
 async function bisect(
   clients: Pair<Client>,
   { first, last }: BlockRange,

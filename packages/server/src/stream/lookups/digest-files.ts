@@ -17,7 +17,7 @@ export interface DigestFiles {
   /** Returns the encoded sum of a group, or undefined if it is not stored. */
   readGroup(group: number): Promise<Uint8Array | undefined>;
   writeGroup(group: number, sum: Uint8Array): Promise<void>;
-  /** Removes the windows and groups that end below a slot. */
+  /** Removes the files of windows and groups whose slots are all below the given one. */
   removeBelow(slot: number): Promise<void>;
 }
 

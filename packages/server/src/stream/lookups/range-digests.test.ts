@@ -128,9 +128,9 @@ test('behavior: stored digests are used by another process, and damaged ones are
   const file = await fs.openFile(path, 'write');
   await file.write(length - 1, [Uint8Array.of(255)]);
   await file.close();
-  const mended = digestsOf(50, { files: files() });
-  expect(await mended.of(0, 1_399)).toEqual(before);
-  expect(mended.reads()).toBeGreaterThan(0);
+  const repaired = digestsOf(50, { files: files() });
+  expect(await repaired.of(0, 1_399)).toEqual(before);
+  expect(repaired.reads()).toBeGreaterThan(0);
 });
 
 test('behavior: the sum of 65,536 slots is stored, and read instead of their digests', async () => {
