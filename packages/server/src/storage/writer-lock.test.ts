@@ -1,9 +1,19 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { platform } from 'node:process';
+import { pathToFileURL } from 'node:url';
 import { workerUrl } from '@sluice/base/worker-url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { reachFolder, WriterLock } from './writer-lock.ts';
@@ -31,6 +41,32 @@ async function startOwner(): Promise<{ kill(): Promise<void> }> {
     },
   };
 }
+
+test('behavior: modules that are loaded while the lock is held are resolved through links as before', async () => {
+  for (const name of ['linked', 'node_modules']) mkdirSync(join(folder, name));
+  for (const name of ['before', 'after'])
+    writeFileSync(join(folder, 'linked', `${name}.mjs`), 'export const { url } = import.meta;');
+  symlinkSync('../linked', join(folder, 'node_modules', 'linked'));
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  const lockUrl = workerUrl(import.meta.url, './writer-lock.ts').href;
+  const script = join(folder, 'script.mjs');
+  writeFileSync(
+    script,
+    `const { WriterLock } = await import(${JSON.stringify(lockUrl)});
+    const before = await import('linked/before.mjs');
+    const lock = await WriterLock.acquire(${JSON.stringify(data)});
+    if (!lock.isHeld) throw new Error('The lock is not held.');
+    const after = await import('linked/after.mjs');
+    process.stdout.write(JSON.stringify([before.url, after.url]));
+    await lock.release();`,
+  );
+  const urls = JSON.parse(execFileSync(process.execPath, [script], { encoding: 'utf8' }));
+  const linked = realpathSync(join(folder, 'linked'));
+  expect(urls).toEqual(
+    ['before', 'after'].map((name) => pathToFileURL(join(linked, `${name}.mjs`)).href),
+  );
+});
 
 test('error: data-folder-unusable: a path that the system rejects is reported, not retried for ever', async () => {
   const file = join(folder, 'file');

@@ -34,13 +34,13 @@ export class WriterLock {
   /** The path of the socket. It may be too long to listen on, see `reachFolder`. */
   readonly #path: string;
   #server: Server;
-  #inode: number;
+  #inode: bigint;
   #term = 0;
 
   private constructor(server: Server, path: string) {
     this.#server = server;
     this.#path = path;
-    this.#inode = inodeOf(path) ?? -1;
+    this.#inode = inodeOf(path) ?? -1n;
   }
 
   /**
@@ -86,7 +86,7 @@ export class WriterLock {
       });
       if (server === undefined) continue;
       this.#server = server;
-      this.#inode = inodeOf(this.#path) ?? -1;
+      this.#inode = inodeOf(this.#path) ?? -1n;
       this.#term++;
     }
     if (!this.isHeld) throw new CodedError('data-folder-locked');
@@ -208,6 +208,11 @@ async function removeDead(path: string, attempt: number): Promise<boolean> {
   return true;
 }
 
-function inodeOf(path: string): number | undefined {
-  return lstatSync(path, { throwIfNoEntry: false })?.ino;
+/**
+ * Asks for big integers because of a fault of Node (seen in 20.20): its module loader reads the numbers of the
+ * last status that was fetched synchronously. If that was the status of a socket, the loader does not resolve links, and
+ * the process gets second copies of modules. Big integers are kept elsewhere.
+ */
+function inodeOf(path: string): bigint | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
