@@ -32,11 +32,22 @@ export const GROWTH_ALARMS = [
   'source-unlinked',
 ] as const;
 
-export const ALARM_CODES = [
+/** All alarms that ingestion raises. They are cleared when it ends. */
+export const INGEST_ALARMS = [
   ...GROWTH_ALARMS,
   'backfill-stalled',
   'dataset-genesis-differs',
   'dataset-maintenance-failed',
+  'finality-stalled',
+  'portal-content-differs',
+  'source-contradicts-finality',
+  'source-key-rejected',
+  'source-start-missing',
+  'sources-down',
+] as const;
+
+export const ALARM_CODES = [
+  ...INGEST_ALARMS,
   'dataset-unavailable',
   'dataset-unfed',
   'dataset-upkeep-failed',
@@ -45,14 +56,8 @@ export const ALARM_CODES = [
   'feed-full',
   'feed-unreachable',
   'files-unread',
-  'finality-stalled',
   'open-files-exhausted',
-  'portal-content-differs',
   'segment-damaged',
-  'source-contradicts-finality',
-  'source-key-rejected',
-  'source-start-missing',
-  'sources-down',
   'store-unreachable',
 ] as const;
 

@@ -1,5 +1,6 @@
 /** Tests how an ingester follows its sources and reports what is wrong, with sources and a dataset in memory. */
 
+import { CodedError } from '@sluice/base/errors';
 import type { BlockHeader } from '@sluice/ledger/block';
 import { PortalSource } from '@sluice/source/portal/portal-source';
 import { refusal } from '@sluice/source/refusal';
@@ -216,6 +217,45 @@ function streamOf(headers: readonly BlockHeader[]): BlockStream {
     },
   };
 }
+
+test('behavior: if a commit fails during a stop, the ingester still waits for the other tasks', async () => {
+  const source = node();
+  const { clock, dataset, running, stop } = await follow([source]);
+  let isEnded = false;
+  const ending = running.then(() => {
+    isEnded = true;
+  });
+  let endSeal = () => {};
+  vi.spyOn(dataset, 'seal').mockImplementation(
+    () =>
+      new Promise((resolve) => {
+        endSeal = () => resolve(false);
+      }),
+  );
+  source.headers = upTo(13);
+  await clock.advance(2_000);
+  // Another process of a cluster writes now.
+  dataset.commitError = new CodedError('feed-fenced');
+  source.headers = upTo(14);
+  await clock.advance(200);
+  stop.abort();
+  await clock.advance(5_000);
+  expect(isEnded).toBe(false);
+  endSeal();
+  await ending;
+});
+
+test('behavior: the alarms of ingestion are cleared when it ends, because nothing would clear them later', async () => {
+  const source = node();
+  const { clock, dataset, raised, end } = await follow([source]);
+  dataset.alarms.raise('source-contradicts-finality', 'node: another block');
+  dataset.alarms.raise('segment-damaged', 'slots 1 to 2: checksum');
+  source.isDown = true;
+  await clock.advance(100_000);
+  expect(raised()).toContain('sources-down: no source has answered for a minute');
+  await end();
+  expect(raised()).toEqual(['segment-damaged: slots 1 to 2: checksum']);
+});
 
 test('error: sources-down is raised when no source has answered for a minute, and cleared by an answer', async () => {
   const nodes = [node('one'), node('two')];

@@ -11,6 +11,7 @@ import { assert } from '@sluice/base/assert';
 import { isCodedError } from '@sluice/base/errors';
 import type { Slot } from '@sluice/ledger/primitives';
 import type { SourceDependencies, SourceOptions } from '@sluice/source/open-source';
+import { INGEST_ALARMS } from '../dataset/alarm-codes.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { maintainDataset } from '../dataset/maintain-dataset.ts';
 import type { Retention } from '../dataset/retention.ts';
@@ -98,8 +99,9 @@ export class Ingester {
   }
 
   /**
-   * Resolves after the signal has aborted and all tasks have ended. If a task fails, the others are stopped and the error is thrown, except a
-   * coded error during a stop.
+   * Resolves after the signal has aborted and all tasks have ended. If a task fails, the others are stopped, and the error is thrown when they
+   * have ended, except a coded error during a stop. Then the alarms of ingestion are cleared, because nothing would clear them later: a
+   * process of a cluster that no longer writes still serves the dataset.
    */
   async run(signal: AbortSignal): Promise<void> {
     const ended = new AbortController();
@@ -111,7 +113,7 @@ export class Ingester {
     try {
       await agreeOnGenesis(this.#sources, this.#dependencies, stop);
       await this.#begin(stop);
-      await this.#runParts(stop);
+      await this.#runParts(ended, stop);
     } catch (error) {
       if (!signal.aborted) throw error;
       // A commit fails with a coded error if the dataset or its threads are closed during a stop.
@@ -120,10 +122,11 @@ export class Ingester {
       ended.abort();
       await Promise.all([...watching, guarding]);
       await Promise.all(this.#sources.map(({ remote }) => remote.close()));
+      for (const code of INGEST_ALARMS) this.#dependencies.dataset.alarms.clear(code);
     }
   }
 
-  #runParts(signal: AbortSignal): Promise<unknown> {
+  async #runParts(ended: AbortController, signal: AbortSignal): Promise<void> {
     const finality = new FinalityTracker({
       ...this.#dependencies,
       feeder: this.#feeder,
@@ -135,7 +138,13 @@ export class Ingester {
     const { dataset, clock } = this.#dependencies;
     const maintaining = maintainDataset(dataset, { retention, clock }, signal);
     const backfilling = this.#backfill?.run(signal);
-    return Promise.all([...following, finality.run(signal), maintaining, backfilling]);
+    const parts = [...following, finality.run(signal), maintaining, backfilling];
+    try {
+      await Promise.all(parts);
+    } finally {
+      ended.abort();
+      await Promise.allSettled(parts);
+    }
   }
 
   #planBackfill(): BackfillTask | undefined {
