@@ -42,9 +42,9 @@ export const binaryImportBenchmark: Benchmark = {
     '--rounds N       imports of each form and length, in turns (default 2)',
   ],
   async run(print, args) {
-    const found = readArgs(args, { blocks: text, rounds: text });
-    const blockCount = readCount('blocks', found.blocks, { fallback: 120, min: 60 });
-    const roundCount = readCount('rounds', found.rounds, { fallback: 2, min: 1 });
+    const given = readArgs(args, { blocks: text, rounds: text });
+    const blockCount = readCount('blocks', given.blocks, { fallback: 120, min: 60 });
+    const roundCount = readCount('rounds', given.rounds, { fallback: 2, min: 1 });
     const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-binary-'));
     try {
       const lines = join(folder, 'blocks.jsonl');

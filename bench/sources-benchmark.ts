@@ -38,9 +38,9 @@ export const sourcesBenchmark: Benchmark = {
     '--profiles A,B   sizes of blocks: demo, 2025 (default both)',
   ],
   async run(print, args) {
-    const found = readArgs(args, { seconds: text, profiles: text });
-    const seconds = readCount('seconds', found.seconds, { fallback: 20, min: 0 });
-    const names = (found.profiles ?? 'demo,2025').split(',');
+    const given = readArgs(args, { seconds: text, profiles: text });
+    const seconds = readCount('seconds', given.seconds, { fallback: 20, min: 0 });
+    const names = (given.profiles ?? 'demo,2025').split(',');
     const unknown = names.find((name) => !shapes.some(({ profile }) => profile === name));
     if (unknown !== undefined) throw new UsageFailure(`--profiles accepts demo and 2025`);
     for (const sending of sendings) print(await measureThroughput(sending));

@@ -22,10 +22,10 @@ export const syncBenchmark: Benchmark = {
     '--repeat N       runs of each (default 3)',
   ],
   async run(print, args) {
-    const found = readArgs(args, { to: text, blocks: text, repeat: text });
-    const blockCount = readCount('blocks', found.blocks, { fallback: 300, min: 10 });
-    const repeatCount = readCount('repeat', found.repeat, { fallback: 3, min: 1 });
-    const to = found.to ?? process.env['SLUICE_SYNC_TO'];
+    const given = readArgs(args, { to: text, blocks: text, repeat: text });
+    const blockCount = readCount('blocks', given.blocks, { fallback: 300, min: 10 });
+    const repeatCount = readCount('repeat', given.repeat, { fallback: 3, min: 1 });
+    const to = given.to ?? process.env['SLUICE_SYNC_TO'];
     if (to === undefined) {
       // Without a name all benchmarks run, also where there is no database.
       if (args.length > 0) throw new UsageFailure('--to takes the address of a database');

@@ -44,7 +44,7 @@ const fieldKinds = {
   rewards: 'reward',
 } as const;
 
-interface Found {
+interface Selection {
   readonly table: RecordTable;
   readonly relations: ReadonlySet<string>;
   readonly conditions: string[];
@@ -52,7 +52,7 @@ interface Found {
 }
 
 /** The conditions that select the rows of one kind. */
-interface Ways {
+interface RowConditions {
   /** Conditions on the row itself. */
   readonly rows: string[];
   /** Sets of transactions of which all rows are included. */
@@ -65,7 +65,7 @@ interface Ways {
 
 /** The table of the rows that a flag includes, and how they are joined. */
 const relationTargets: Readonly<
-  Record<string, readonly [table: RecordTable, way: Exclude<keyof Ways, 'rows'>]>
+  Record<string, readonly [table: RecordTable, join: Exclude<keyof RowConditions, 'rows'>]>
 > = {
   'instructions.transaction': ['transactions', 'transactions'],
   'instructions.transactionBalances': ['balances', 'transactions'],
@@ -88,28 +88,30 @@ const relationTargets: Readonly<
 };
 
 export function buildDuckdbSql(query: Query, source: DuckdbSource, range: DuckdbRange): string {
-  const found = groupItems(query);
-  const ways = new Map(arrays.map((table) => [table, waysOf(table, found)]));
+  const selections = groupItems(query);
+  const conditions = new Map(arrays.map((table) => [table, conditionsOf(table, selections)]));
   const scan = (table: TableName) => {
     const key = table === 'blocks' ? '"number"' : 'block';
     const { first, last } = range;
     return `(SELECT *, ${source.position} AS position FROM ${source.from(table)} WHERE ${key} BETWEEN ${first} AND ${last})`;
   };
   const parts: string[] = [];
-  for (const set of found) {
-    if (set.relations.size > 0) parts.push(foundPart(set, scan(set.table)));
+  for (const set of selections) {
+    if (set.relations.size > 0) parts.push(selectionPart(set, scan(set.table)));
   }
-  const present = arrays.filter((table) => isPresent(ways.get(table) as Ways));
+  const present = arrays.filter((table) => isPresent(conditions.get(table) as RowConditions));
   for (const table of present) {
-    parts.push(...arrayParts(table, ways.get(table) as Ways, { query, from: scan(table) }));
+    parts.push(
+      ...arrayParts(table, conditions.get(table) as RowConditions, { query, from: scan(table) }),
+    );
   }
   const head = parts.length === 0 ? '' : `WITH ${parts.join(',\n')}\n`;
   return head + resultPart(query, { present, from: scan('blocks') });
 }
 
 /** Groups items of one table with the same flags, so that the table is scanned once for all of them. */
-function groupItems(query: Query): Found[] {
-  const sets = new Map<string, Found>();
+function groupItems(query: Query): Selection[] {
+  const sets = new Map<string, Selection>();
   for (const table of arrays) {
     for (const item of query[table]) {
       const relations = Object.entries(item.relations)
@@ -125,26 +127,26 @@ function groupItems(query: Query): Found[] {
   return [...sets.values()];
 }
 
-function waysOf(table: RecordTable, found: readonly Found[]): Ways {
-  const ways: Ways = { rows: [], transactions: [], calls: [], addresses: [] };
-  for (const set of found) {
+function conditionsOf(table: RecordTable, selections: readonly Selection[]): RowConditions {
+  const conditions: RowConditions = { rows: [], transactions: [], calls: [], addresses: [] };
+  for (const set of selections) {
     // An address is a prefix of itself, so a search for descendants also finds the instruction.
     const isCaller = set.table === table && set.relations.has('innerInstructions');
-    if (set.table === table && !isCaller) ways.rows.push(anyOf(set.conditions));
+    if (set.table === table && !isCaller) conditions.rows.push(anyOf(set.conditions));
     for (const relation of set.relations) {
       const target = relationTargets[`${set.table}.${relation}`];
       assert(target !== undefined, `there is SQL for ${set.table}.${relation}`);
-      if (target[0] === table) ways[target[1]].push(set.name);
+      if (target[0] === table) conditions[target[1]].push(set.name);
     }
   }
-  return ways;
+  return conditions;
 }
 
-function isPresent({ rows, transactions, calls, addresses }: Ways): boolean {
+function isPresent({ rows, transactions, calls, addresses }: RowConditions): boolean {
   return rows.length + transactions.length + calls.length + addresses.length > 0;
 }
 
-function foundPart({ name, table, conditions }: Found, from: string): string {
+function selectionPart({ name, table, conditions }: Selection, from: string): string {
   const hasAddress = table === 'instructions' || table === 'logs';
   const address = hasAddress ? ', instructionAddress' : '';
   return `${name} AS MATERIALIZED (SELECT block, transactionIndex${address} FROM ${from} WHERE ${anyOf(conditions)})`;
@@ -152,14 +154,14 @@ function foundPart({ name, table, conditions }: Found, from: string): string {
 
 function arrayParts(
   table: RecordTable,
-  ways: Ways,
+  selected: RowConditions,
   { query, from }: { query: Query; from: string },
 ): string[] {
   const parts: string[] = [];
   const joins: string[] = [];
   const conditions: string[] = [];
-  const whole = ways.rows.includes('true');
-  if (ways.rows.length > 0) conditions.push(anyOf(ways.rows));
+  const whole = selected.rows.includes('true');
+  if (selected.rows.length > 0) conditions.push(anyOf(selected.rows));
   const keyed = (alias: string, columns: string) =>
     `${alias} ON ${columns
       .split(' ')
@@ -173,10 +175,10 @@ function arrayParts(
     joins.push(`${alias}_${table} ${keyed(alias, columns)}`);
     conditions.push(`${alias}.block IS NOT NULL`);
   };
-  add('keys', ways.transactions, 'block transactionIndex');
-  add('addresses', ways.addresses, 'block transactionIndex instructionAddress');
-  if (!whole && ways.calls.length > 0) {
-    const all = ways.calls.map((set) => `SELECT * FROM ${set}`).join(' UNION ALL ');
+  add('keys', selected.transactions, 'block transactionIndex');
+  add('addresses', selected.addresses, 'block transactionIndex instructionAddress');
+  if (!whole && selected.calls.length > 0) {
+    const all = selected.calls.map((set) => `SELECT * FROM ${set}`).join(' UNION ALL ');
     parts.push(
       `calls_${table} AS MATERIALIZED (SELECT block, transactionIndex, list(instructionAddress) AS callers FROM (${all}) GROUP BY ALL)`,
     );

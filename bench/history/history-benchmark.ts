@@ -28,17 +28,17 @@ export const historyBenchmark: Benchmark = {
     '--json FILE      writes a list of { name, size, value, unit }',
   ],
   async run(print, args) {
-    const found = readArgs(args, {
+    const given = readArgs(args, {
       blocks: text,
       segments: text,
       repeat: text,
       seed: text,
       json: text,
     });
-    const blocks = readCount('blocks', found.blocks, { fallback: 10_000_000, min: 1 });
-    const segments = readCount('segments', found.segments, { fallback: 550_000, min: 100 });
-    const repeatCount = readCount('repeat', found.repeat, { fallback: 20, min: 1 });
-    const seed = readCount('seed', found.seed, { fallback: 1, min: 0 });
+    const blocks = readCount('blocks', given.blocks, { fallback: 10_000_000, min: 1 });
+    const segments = readCount('segments', given.segments, { fallback: 550_000, min: 100 });
+    const repeatCount = readCount('repeat', given.repeat, { fallback: 20, min: 1 });
+    const seed = readCount('seed', given.seed, { fallback: 1, min: 0 });
     const measures: Measure[] = [];
     for (const share of shares) {
       const segmentCount = Math.max(1, Math.ceil((blocks * share) / large.blocksPerSegment));
@@ -54,8 +54,8 @@ export const historyBenchmark: Benchmark = {
         ...(await measure({ ...small, segmentCount, label, seed, repeatCount }, print)),
       );
     }
-    if (found.json !== undefined)
-      writeFileSync(found.json, `${JSON.stringify(measures, null, 2)}\n`);
+    if (given.json !== undefined)
+      writeFileSync(given.json, `${JSON.stringify(measures, null, 2)}\n`);
   },
 };
 

@@ -22,11 +22,11 @@ export const lookupBenchmark: Benchmark = {
     '--seed N         seed of the blocks (default 1)',
   ],
   async run(print, args) {
-    const found = readArgs(args, { segments: text, runs: text, repeat: text, seed: text });
-    const counts = (found.segments ?? '2000,20000').split(',');
-    const runCount = readCount('runs', found.runs, { fallback: 3, min: 1 });
-    const repeatCount = readCount('repeat', found.repeat, { fallback: 10, min: 1 });
-    const seed = readCount('seed', found.seed, { fallback: 1, min: 0 });
+    const given = readArgs(args, { segments: text, runs: text, repeat: text, seed: text });
+    const counts = (given.segments ?? '2000,20000').split(',');
+    const runCount = readCount('runs', given.runs, { fallback: 3, min: 1 });
+    const repeatCount = readCount('repeat', given.repeat, { fallback: 10, min: 1 });
+    const seed = readCount('seed', given.seed, { fallback: 1, min: 0 });
     for (const count of counts) {
       const segmentCount = readCount('segments', count, { fallback: 2_000, min: 1 });
       await measure({ segmentCount, runCount, repeatCount, seed }, print);

@@ -40,9 +40,9 @@ export const lookupsBenchmark: Benchmark = {
   ],
   async run(print, args) {
     const names = ['followers', 'clients', 'rounds', 'seconds', 'history', 'seed', 'json'] as const;
-    const found = readArgs(args, Object.fromEntries(names.map((name) => [name, text])));
+    const given = readArgs(args, Object.fromEntries(names.map((name) => [name, text])));
     const count = (name: string, fallback: number, min = 1) =>
-      readCount(name, found[name], { fallback, min });
+      readCount(name, given[name], { fallback, min });
     const figures = await measure({
       followerCount: count('followers', 100),
       clientCount: count('clients', 64),
@@ -52,7 +52,7 @@ export const lookupsBenchmark: Benchmark = {
       seed: count('seed', 1, 0),
       print,
     });
-    if (found['json'] !== undefined) await writeFile(found['json'], `${JSON.stringify(figures)}\n`);
+    if (given['json'] !== undefined) await writeFile(given['json'], `${JSON.stringify(figures)}\n`);
   },
 };
 

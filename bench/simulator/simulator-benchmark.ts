@@ -28,14 +28,14 @@ export const simulatorBenchmark: Benchmark = {
     '--blocks N       blocks of a run (default 1024 of demo, 48 of 2025, 24 of busy)',
   ],
   async run(print, args) {
-    const found = readArgs(args, { profiles: text, rounds: text, blocks: text });
-    const roundCount = readCount('rounds', found.rounds, { fallback: 5, min: 1 });
+    const given = readArgs(args, { profiles: text, rounds: text, blocks: text });
+    const roundCount = readCount('rounds', given.rounds, { fallback: 5, min: 1 });
     const rows = [
       ['profile, from', 'blocks', 'MB', 'first half', 'second half', 'whole', 'sha256'],
     ];
-    for (const profile of readProfiles(found.profiles ?? 'demo,2025,busy')) {
+    for (const profile of readProfiles(given.profiles ?? 'demo,2025,busy')) {
       const fallback = blockCounts[profile];
-      const blockCount = readCount('blocks', found.blocks, { fallback, min: 2 });
+      const blockCount = readCount('blocks', given.blocks, { fallback, min: 2 });
       const options = parseContentOptions({ profile, seed });
       const middle = windowStart + new BlockGenerator(options).windowSlots / 2;
       for (const [name, firstSlot] of [

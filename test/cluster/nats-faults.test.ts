@@ -56,12 +56,12 @@ async function start(
   return member;
 }
 
-interface Asked {
+interface ReceivedResponse {
   readonly status: number;
   readonly text: string;
 }
 
-async function ask(member: ClusterMember, body: object): Promise<Asked> {
+async function ask(member: ClusterMember, body: object): Promise<ReceivedResponse> {
   const response = await fetch(`${member.url}/stream`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -4,10 +4,10 @@ import { LazyPage } from './components/lazy-page.tsx';
 import { TopBar } from './components/top-bar.tsx';
 import { findPage } from './routes.ts';
 import { keyState } from './state/connection.ts';
-import { place } from './state/router.ts';
+import { route } from './state/router.ts';
 
 export function App() {
-  const { path } = place.value;
+  const { path } = route.value;
   const { page, parameters, isOpen } = findPage(path);
   const isLocked = keyState.value !== 'accepted' && !isOpen;
   return (

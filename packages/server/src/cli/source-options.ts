@@ -52,8 +52,8 @@ export function chosenSources({
   portal = [],
   archive = [],
 }: SourceChoice): SourceOptions[] {
-  const archives = archive.map((place, i) => {
-    return { kind: 'archive' as const, name: `archive-${i + 1}`, place };
+  const archives = archive.map((location, i) => {
+    return { kind: 'archive' as const, name: `archive-${i + 1}`, location };
   });
   const nodes = rpc.map((url, i) => {
     return { kind: 'rpc' as const, name: `rpc-${i + 1}`, url, wsUrls: [] };

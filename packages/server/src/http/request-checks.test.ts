@@ -32,7 +32,7 @@ beforeEach(() => {
   budgets = new KeyBudgets(limits, new ManualClock());
 });
 
-interface Asked {
+interface TestRequest {
   readonly method?: string;
   readonly url: string;
   /** The route that the router found, if it found one. */
@@ -41,15 +41,15 @@ interface Asked {
   readonly is404?: boolean;
 }
 
-function check({ method = 'GET', url, route, headers = {}, is404 = false }: Asked) {
+function check({ method = 'GET', url, route, headers = {}, is404 = false }: TestRequest) {
   const request = { method, url, headers, is404, routeOptions: { url: route }, raw: { headers } };
   const keys = () => (hasKeys && key !== undefined ? [key] : null);
   return checkRequest(request as unknown as FastifyRequest, { routes, datasets, keys, budgets });
 }
 
-function refusal(asked: Asked): unknown {
+function refusal(request: TestRequest): unknown {
   try {
-    check(asked);
+    check(request);
   } catch (error) {
     return isCodedError(error) ? [error.code, error.detail] : error;
   }

@@ -1,4 +1,4 @@
-/** How a range is divided into runs of the engine, with a pool that records what it is asked. */
+/** How a range is divided into runs of the engine, with a pool that records its runs. */
 
 import { CodedError } from '@sluice/base/errors';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -33,21 +33,21 @@ const snapshot = applyChanges(emptySnapshot, [
   { kind: 'extend', blocks: run.slice(20) },
 ]);
 
-type Asked = Parameters<EnginePool['run']>[0];
+type RunOptions = Parameters<EnginePool['run']>[0];
 
-let asked: Asked[];
+let runs: RunOptions[];
 let opened: { key: string; kind: string }[];
 let closed: string[];
 let released: number;
 /** The bytes of text of each segment, and what the run yields instead, if set. */
 let textBytes: number;
 let candidateShare: number;
-let instead: ((asked: Asked) => AsyncGenerator<unknown>) | undefined;
+let instead: ((run: RunOptions) => AsyncGenerator<unknown>) | undefined;
 let damages: string[];
 let hotReads: number;
 
 beforeEach(() => {
-  [asked, opened, closed, damages] = [[], [], [], []];
+  [runs, opened, closed, damages] = [[], [], [], []];
   [released, textBytes, candidateShare, hotReads] = [0, 10, 1, 0];
   instead = undefined;
 });
@@ -72,15 +72,15 @@ function pieceOf(key: string, bytes = textBytes, isWhole = true) {
   };
 }
 
-async function* answer({ keys }: Asked) {
+async function* answer({ keys }: RunOptions) {
   for (const key of keys) yield pieceOf(key);
 }
 
 const pool = {
   open: (key: string, { kind }: { kind: string }) => opened.push({ key, kind }),
   close: (key: string) => closed.push(key),
-  run: (one: Asked) => {
-    asked.push(one);
+  run: (one: RunOptions) => {
+    runs.push(one);
     return (instead ?? answer)(one);
   },
 } as unknown as EnginePool;
@@ -112,7 +112,7 @@ async function evaluate(first: number, last: number, chain: ChainSnapshot = snap
 
 const slotsOf = (results: readonly EvaluatedBlocks[]) =>
   results.map(({ lastCovered }) => lastCovered.number as number);
-const counts = () => asked.map(({ keys }) => keys.length);
+const counts = () => runs.map(({ keys }) => keys.length);
 const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
@@ -120,18 +120,18 @@ describe('runs', () => {
   test('default: one segment first, then two, then eight at a time, then eight hot blocks at a time', async () => {
     expect(slotsOf(await evaluate(10, 49))).toEqual(range(10, 49));
     expect(counts()).toEqual([1, 2, 8, 8, 1, 8, 8, 4]);
-    expect(asked.map(({ unit }) => unit)).toEqual([
+    expect(runs.map(({ unit }) => unit)).toEqual([
       ...Array(5).fill('segment'),
       ...Array(3).fill('group'),
     ]);
     // A segment is always evaluated by the same thread; hot blocks alternate.
-    expect(asked.map(({ turn }) => turn)).toEqual([0, 1, 3, 11, 19, 0, 1, 2]);
-    expect(asked.map(({ partCount }) => partCount)).toEqual([
+    expect(runs.map(({ turn }) => turn)).toEqual([0, 1, 3, 11, 19, 0, 1, 2]);
+    expect(runs.map(({ partCount }) => partCount)).toEqual([
       1,
       ...Array(4).fill(undefined),
       ...[8, 8, 4],
     ]);
-    expect(asked.at(-1)).toMatchObject({ range: { first: 46, last: 49 }, isUrgent: true });
+    expect(runs.at(-1)).toMatchObject({ range: { first: 46, last: 49 }, isUrgent: true });
   });
 
   test('behavior: the first run has four slots of a segment, so that one thread soon writes the first line', async () => {
@@ -145,9 +145,9 @@ describe('runs', () => {
       yield { ...piece, coverage: { ...piece.coverage, slot: range.last } };
     };
     const ranges = async (first: number, last: number, bytes: number) => {
-      [asked, textBytes] = [[], bytes];
+      [runs, textBytes] = [[], bytes];
       await evaluate(first, last, whole);
-      return asked.map(({ range, unit }) => [range.first, range.last, unit]);
+      return runs.map(({ range, unit }) => [range.first, range.last, unit]);
     };
     const bytesMax = (aheadBytesMax * 4) / 20;
     expect(await ranges(10, 29, bytesMax)).toEqual([
@@ -167,7 +167,7 @@ describe('runs', () => {
     candidateShare = aheadBytesMax / 16 / byteLength;
     await evaluate(10, 29);
     expect(counts()).toEqual([1, 8, 8, 3]);
-    asked = [];
+    runs = [];
     candidateShare *= 1.01;
     await evaluate(10, 29);
     expect(counts()).toEqual([1, 2, 8, 8, 1]);
@@ -176,13 +176,13 @@ describe('runs', () => {
   test('behavior: only segments and blocks of the range are evaluated', async () => {
     await evaluate(11, 14);
     expect(counts()).toEqual([1, 2, 1]);
-    asked = [];
+    runs = [];
     await evaluate(28, 31);
     expect(counts()).toEqual([1, 1, 2]);
-    asked = [];
+    runs = [];
     await evaluate(30, 30);
     expect(counts()).toEqual([1]);
-    asked = [];
+    runs = [];
     await evaluate(50, 60);
     expect(counts()).toEqual([]);
   });
@@ -190,11 +190,11 @@ describe('runs', () => {
   test('limit: segments that yield more text than is read ahead are divided among the threads', async () => {
     textBytes = aheadBytesMax;
     await evaluate(10, 12);
-    expect(asked.map(({ unit }) => unit)).toEqual(['segment', 'segment']);
-    asked = [];
+    expect(runs.map(({ unit }) => unit)).toEqual(['segment', 'segment']);
+    runs = [];
     textBytes = aheadBytesMax + 1;
     await evaluate(10, 12);
-    expect(asked.map(({ unit, turn }) => [unit, turn])).toEqual([
+    expect(runs.map(({ unit, turn }) => [unit, turn])).toEqual([
       ['segment', 0],
       ['group', 0],
     ]);
@@ -202,14 +202,14 @@ describe('runs', () => {
 
   test('behavior: a run that was cut for others continues after its last block', async () => {
     instead = async function* (one) {
-      if (asked.length === 2) {
+      if (runs.length === 2) {
         yield pieceOf(one.keys[0] as string);
         throw new CodedError('engine-run-cut');
       }
       yield* answer(one);
     };
     expect(slotsOf(await evaluate(10, 14))).toEqual(range(10, 14));
-    expect(asked.map(({ range: { first } }) => first)).toEqual([10, 11, 12, 14]);
+    expect(runs.map(({ range: { first } }) => first)).toEqual([10, 11, 12, 14]);
   });
 });
 

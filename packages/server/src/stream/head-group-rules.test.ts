@@ -17,23 +17,23 @@ const selection = parseTestQuery({ fromBlock: 0 });
 const other = parseTestQuery({ fromBlock: 0, rewards: [{}] });
 const limits = { ...STREAM_LIMITS, sharedSlotCountMax: 10, wakeSliceCount: 2 };
 
-type Asked = Parameters<SharedEvaluations['evaluateSome']>[0];
+type EvaluationRange = Parameters<SharedEvaluations['evaluateSome']>[0];
 
 let dataset: MemoryDataset;
 let groups: HeadGroups;
-let asked: Asked[];
+let ranges: EvaluationRange[];
 /** Answers an evaluation. By default the last block without a line. */
-let evaluate: (range: Asked) => Promise<{ blocks: EvaluatedBlocks[]; last: number }>;
+let evaluate: (range: EvaluationRange) => Promise<{ blocks: EvaluatedBlocks[]; last: number }>;
 
 beforeEach(() => {
   dataset = new MemoryDataset();
   dataset.extend([0, 1, 2]);
-  asked = [];
+  ranges = [];
   evaluate = async ({ last }) => ({ blocks: [evaluated(last)], last });
   const shared = {
     idOf: (one: typeof selection) => (one === selection ? 1 : 2),
-    evaluateSome: (range: Asked) => {
-      asked.push(range);
+    evaluateSome: (range: EvaluationRange) => {
+      ranges.push(range);
       return evaluate(range);
     },
   } as unknown as SharedEvaluations;
@@ -85,12 +85,12 @@ async function grow(...slots: number[]): Promise<void> {
 test('default: a group is evaluated once, from its position to the head', async () => {
   const [first, second] = [join(), join()];
   await grow(4);
-  expect(asked).toMatchObject([{ selection, first: 3, last: 4, isDeflated: false }]);
+  expect(ranges).toMatchObject([{ selection, first: 3, last: 4, isDeflated: false }]);
   expect(first.waiter.taken).toEqual(second.waiter.taken);
   const { version } = dataset.snapshot();
   expect(first.waiter.taken).toMatchObject([{ last: 4, version }]);
   await grow(5);
-  expect(asked[1]).toMatchObject({ first: 5, last: 5 });
+  expect(ranges[1]).toMatchObject({ first: 5, last: 5 });
   expect(first.waiter.settledCount).toBe(0);
   expect(dataset.leaseCount).toBe(0);
 });
@@ -99,7 +99,7 @@ test('behavior: other queries and streams of finalized blocks are other groups',
   const readers = [join(), join({ selection: other }), join({ finalizedOnly: true })];
   expect(readers.map(({ leave }) => leave)).not.toContain(undefined);
   await grow(3);
-  expect(asked.map((range) => range.selection)).toEqual([selection, other]);
+  expect(ranges.map((range) => range.selection)).toEqual([selection, other]);
   expect(readers.map(({ waiter }) => waiter.taken.length)).toEqual([1, 1, 0]);
   dataset.finalize(3);
   groups.advance();
@@ -119,7 +119,7 @@ test('behavior: a waiter that left gets nothing, and an empty group is removed',
   const { waiter, leave } = join();
   leave?.();
   await grow(3);
-  expect([waiter.taken, asked]).toEqual([[], []]);
+  expect([waiter.taken, ranges]).toEqual([[], []]);
   // The group with the old position is gone, so a stream at the new position has one of its own.
   expect(join().leave).toBeDefined();
 });
@@ -146,7 +146,7 @@ test('behavior: finalized blocks alone are no news', async () => {
   dataset.finalize(2);
   groups.advance();
   await settle();
-  expect([asked, waiter.taken, waiter.settledCount]).toEqual([[], [], 0]);
+  expect([ranges, waiter.taken, waiter.settledCount]).toEqual([[], [], 0]);
   await grow(3);
   expect(waiter.taken).toHaveLength(1);
 });
@@ -155,7 +155,7 @@ test('behavior: an evaluation that covers only a part is continued', async () =>
   const { waiter } = join();
   evaluate = async ({ first }) => ({ blocks: [evaluated(first)], last: first });
   await grow(3, 4, 5);
-  expect(asked.map(({ first, last }) => [first, last])).toEqual([
+  expect(ranges.map(({ first, last }) => [first, last])).toEqual([
     [3, 5],
     [4, 5],
     [5, 5],
@@ -173,10 +173,10 @@ test('behavior: while a group is evaluated, another change starts no second eval
     });
   await grow(3);
   await grow(4);
-  expect(asked).toHaveLength(1);
+  expect(ranges).toHaveLength(1);
   finish();
   await settle();
-  expect(asked.map(({ last }) => last)).toEqual([3, 4]);
+  expect(ranges.map(({ last }) => last)).toEqual([3, 4]);
   finish();
   await settle();
   expect(waiter.taken.map(({ last }) => last)).toEqual([3, 4]);
@@ -257,7 +257,7 @@ test('behavior: pieces are compressed before they are passed on, if one stream o
   join({ isDeflated: true });
   join({ isDeflated: false });
   await grow(4);
-  expect(asked.at(-1)?.isDeflated).toBe(true);
+  expect(ranges.at(-1)?.isDeflated).toBe(true);
   expect(waiter.taken[1]?.blocks[0]?.piece?.deflatedParts).toHaveLength(1);
 });
 

@@ -24,9 +24,9 @@ export function simulatedBlocks(range: SimulatedRange): Block[] {
   const blocks: Block[] = [];
   for (let slot = firstSlot; blocks.length < blockCount; slot++) {
     slot = chain.nextBlock(slot);
-    const place = chain.blockAt(slot);
-    if (place !== undefined)
-      blocks.push(expectedBlock(generator.generate(place), { votes: 'drop' }));
+    const chainBlock = chain.blockAt(slot);
+    if (chainBlock !== undefined)
+      blocks.push(expectedBlock(generator.generate(chainBlock), { votes: 'drop' }));
   }
   return blocks;
 }

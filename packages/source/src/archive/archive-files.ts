@@ -16,12 +16,12 @@ export interface ArchiveFiles {
 }
 
 /** Opens the files at an address that starts with `http://` or `https://`, or in a folder. */
-export function openArchiveFiles(place: string): ArchiveFiles {
-  return isHttpAddress(place) ? new HttpFiles(place) : new FolderFiles(place);
+export function openArchiveFiles(location: string): ArchiveFiles {
+  return isHttpAddress(location) ? new HttpFiles(location) : new FolderFiles(location);
 }
 
-export function isHttpAddress(place: string): boolean {
-  return /^https?:\/\//.test(place) && URL.canParse(place);
+export function isHttpAddress(location: string): boolean {
+  return /^https?:\/\//.test(location) && URL.canParse(location);
 }
 
 class FolderFiles implements ArchiveFiles {

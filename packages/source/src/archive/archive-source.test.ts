@@ -52,13 +52,14 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-const open = (place: string) => new ArchiveSource({ kind: 'archive', name: 'archive-1', place });
+const open = (location: string) =>
+  new ArchiveSource({ kind: 'archive', name: 'archive-1', location });
 
 describe.each(['folder', 'http'] as const)('%s', (kind) => {
-  const place = () => (kind === 'folder' ? folder : url);
+  const location = () => (kind === 'folder' ? folder : url);
 
   test('default: lists its slots and returns their blocks and headers', async () => {
-    const source = open(place());
+    const source = open(location());
     const range = { first: 0, last: 2_000 };
     const slots = await source.listSlots(range, 'finalized', never);
     expect(slots).toEqual({ kind: 'ok', value: blocks.map(({ slot }) => slot) });
@@ -78,7 +79,7 @@ describe.each(['folder', 'http'] as const)('%s', (kind) => {
   });
 
   test('behavior: a slot without a block, and an epoch that is missing, are refused', async () => {
-    const source = open(place());
+    const source = open(location());
     const slots = new Set<number>(blocks.map(({ slot }) => slot));
     const skipped = toSlot(
       [...slots].map((slot) => slot + 1).find((slot) => !slots.has(slot)) ?? 0,

@@ -24,7 +24,7 @@ export interface ArchiveSourceOptions {
   readonly kind: 'archive';
   readonly name: string;
   /** A folder, or an address that starts with http:// or https://. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /** The largest range that is read at once. Larger groups are read block by block. */
@@ -43,7 +43,7 @@ export class ArchiveSource implements Source {
   readonly #groups = new Map<number, Promise<SourceResult<Uint8Array>>>();
   #lowest: Slot | undefined;
 
-  constructor({ name, place }: ArchiveSourceOptions, files = openArchiveFiles(place)) {
+  constructor({ name, location }: ArchiveSourceOptions, files = openArchiveFiles(location)) {
     this.name = name;
     this.#files = files;
   }

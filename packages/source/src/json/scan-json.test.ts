@@ -5,12 +5,12 @@ import { scanJson } from './parse-exact-json.ts';
 
 const depthMax = 4;
 
-type Found = Omit<JsonScan, 'bytes' | 'digitRuns' | 'parts'> & {
+type ScanResult = Omit<JsonScan, 'bytes' | 'digitRuns' | 'parts'> & {
   digitRuns: number[];
   parts: number[];
 };
 
-function found(bytes: Uint8Array, depth: number): Found {
+function scanFrom(bytes: Uint8Array, depth: number): ScanResult {
   const { bytes: text, digitRuns, parts, ...flags } = scanJson(bytes, depth);
   expect(Buffer.compare(text, bytes)).toBe(0);
   return { ...flags, digitRuns: [...digitRuns], parts: [...parts] };
@@ -46,7 +46,7 @@ class PlainScan {
     this.#endRun(text.length);
   }
 
-  get found(): Found {
+  get result(): ScanResult {
     const { isAscii, isTooDeep, hasLoneSurrogate, hasDelete, digitRuns, parts } = this;
     return { isAscii, isTooDeep, hasLoneSurrogate, hasDelete, digitRuns, parts };
   }
@@ -126,7 +126,7 @@ test('property: the kernel finds the same as the simple version', () => {
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 120 }), (parts) => {
       const bytes = new TextEncoder().encode(parts.join(''));
-      expect(found(bytes, depthMax)).toEqual(new PlainScan(bytes).found);
+      expect(scanFrom(bytes, depthMax)).toEqual(new PlainScan(bytes).result);
     }),
     { numRuns: 3_000 },
   );
@@ -139,7 +139,7 @@ test('property: nothing is lost at the boundary of two pieces of the text', () =
       const middle = new TextEncoder().encode(parts.join(''));
       const bytes = new Uint8Array(edge + 500).fill(0x20);
       bytes.set(middle.subarray(0, 500), edge - back);
-      expect(found(bytes, depthMax)).toEqual(new PlainScan(bytes).found);
+      expect(scanFrom(bytes, depthMax)).toEqual(new PlainScan(bytes).result);
     }),
     { numRuns: 60 },
   );
@@ -158,7 +158,7 @@ test('behavior: runs of digits of any length and position are found completely',
     for (const length of [15, 16, 17, 63, 64, 65, 130]) {
       const bytes = new TextEncoder().encode(`${' '.repeat(start)}${'9'.repeat(length)},1`);
       const expected = length < 16 ? [] : [start, start + length];
-      expect(found(bytes, 64).digitRuns).toEqual(expected);
+      expect(scanFrom(bytes, 64).digitRuns).toEqual(expected);
     }
   }
 });

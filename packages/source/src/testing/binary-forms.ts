@@ -30,9 +30,9 @@ export function simulatedForms(count: number, content: ContentInput, seed = 1): 
   );
   const forms: BlockForms[] = [];
   for (let slot = startSlot; forms.length < count; slot++) {
-    const place = ledger.chain.blockAt(slot);
-    if (place === undefined) continue;
-    const rendered = ledger.render(place, { transactionDetails: 'full', rewards: true });
+    const chainBlock = ledger.chain.blockAt(slot);
+    if (chainBlock === undefined) continue;
+    const rendered = ledger.render(chainBlock, { transactionDetails: 'full', rewards: true });
     const json = Uint8Array.from(Buffer.from(rendered.json));
     const block = parseJsonBlock(json);
     forms.push({ slot: toSlot(slot), block, json, protobuf: encodeProtobufBlock(block) });

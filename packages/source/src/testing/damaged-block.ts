@@ -93,11 +93,11 @@ const oddities: readonly unknown[] = [
 ];
 
 /** Returns every position of the tree that can be replaced, as its parent and key. */
-function places(value: unknown, found: [RawObject, string][] = []): [RawObject, string][] {
+function listMembers(value: unknown, found: [RawObject, string][] = []): [RawObject, string][] {
   if (typeof value !== 'object' || value === null) return found;
   for (const [key, member] of Object.entries(value)) {
     found.push([value as RawObject, key]);
-    places(member, found);
+    listMembers(member, found);
   }
   return found;
 }
@@ -109,9 +109,9 @@ const valueDamage = fc.array(fc.tuple(fc.nat(), fc.nat(oddities.length - 1)), {
 });
 
 function damageValues(raw: RawObject, damage: readonly (readonly [number, number])[]): void {
-  for (const [place, oddity] of damage) {
-    const all = places(raw);
-    const [parent, key] = all[place % all.length] ?? [raw, 'blockhash'];
+  for (const [position, oddity] of damage) {
+    const all = listMembers(raw);
+    const [parent, key] = all[position % all.length] ?? [raw, 'blockhash'];
     const value = structuredClone(oddities[oddity]);
     parent[key] = Array.isArray(parent) && value === undefined ? null : value;
   }
@@ -154,7 +154,7 @@ const heightKinds = fc.constantFrom('kept', 'absent', 'odd');
 function editLog(raw: RawObject, edits: readonly LogEdit[], heightKind: string): void {
   const [first] = raw['transactions'] as { meta: RawObject }[];
   const lines = first?.meta['logMessages'] as string[];
-  for (const { kind, at: place, line } of edits) editLines(lines, kind, place, line);
+  for (const { kind, at: position, line } of edits) editLines(lines, kind, position, line);
   const groups = first?.meta['innerInstructions'] as { instructions: RawObject[] }[];
   for (const [i, entry] of (groups[0]?.instructions ?? []).entries()) {
     if (heightKind === 'absent') delete entry['stackHeight'];
@@ -162,8 +162,8 @@ function editLog(raw: RawObject, edits: readonly LogEdit[], heightKind: string):
   }
 }
 
-function editLines(lines: string[], kind: string, place: number, line: number): void {
-  const index = place % Math.max(1, lines.length);
+function editLines(lines: string[], kind: string, position: number, line: number): void {
+  const index = position % Math.max(1, lines.length);
   if (kind === 'delete') lines.splice(index, 1);
   else if (kind === 'repeat') lines.splice(index, 0, lines[index] ?? '');
   else if (kind === 'insert') lines.splice(index, 0, lineForms(line));
@@ -176,7 +176,7 @@ export function damageBytes(
   edits: readonly (readonly [number, number])[],
 ): Uint8Array {
   const damaged = bytes.slice();
-  for (const [place, byte] of edits) damaged[place % damaged.length] = byte;
+  for (const [position, byte] of edits) damaged[position % damaged.length] = byte;
   return damaged;
 }
 

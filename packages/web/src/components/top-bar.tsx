@@ -1,7 +1,7 @@
 import { apiKey, forgetKey } from '../state/connection.ts';
 import { chooseDataset, currentDataset, datasets } from '../state/datasets.ts';
 import { pagePath } from '../state/page-path.ts';
-import { navigate, place } from '../state/router.ts';
+import { navigate, route } from '../state/router.ts';
 import { isDark, toggleTheme } from '../state/theme.ts';
 import { ConnectionBadge } from './connection-badge.tsx';
 import { KeyIcon, LogoIcon, MoonIcon, SunIcon } from './icons.tsx';
@@ -56,7 +56,7 @@ const entries = [
 
 function Navigation() {
   const dataset = currentDataset.value ?? '';
-  const [, page = ''] = place.value.path.split('/');
+  const [, page = ''] = route.value.path.split('/');
   return (
     <nav class="nav" aria-label="Pages">
       {entries.map(([title, name]) => {
@@ -84,7 +84,7 @@ function DatasetChoice() {
   if (names.length < 2 || current === undefined) return null;
   const change = (name: string) => {
     chooseDataset(name);
-    const [, page = '', , rest] = place.value.path.split('/');
+    const [, page = '', , rest] = route.value.path.split('/');
     if (page === 'live' || page === 'activity' || page === 'workbench')
       navigate(`/${page}/${name}`);
     else if (rest !== undefined && page !== 'docs') navigate(`/${page}/${name}/${rest}`);

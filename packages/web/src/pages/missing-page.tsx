@@ -1,7 +1,7 @@
 import { useTitle } from '../components/use-title.ts';
 import { currentDataset } from '../state/datasets.ts';
 import { pagePath } from '../state/page-path.ts';
-import { place } from '../state/router.ts';
+import { route } from '../state/router.ts';
 
 export function MissingPage() {
   useTitle('Not found');
@@ -13,7 +13,7 @@ export function MissingPage() {
           404
         </p>
         <h1>There is no page at this address</h1>
-        <p class="hash">{place.value.path}</p>
+        <p class="hash">{route.value.path}</p>
         <p>
           The link may be mistyped or old. The search above finds slots, signatures, addresses and
           times.

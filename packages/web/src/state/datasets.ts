@@ -6,7 +6,7 @@ import { clock } from '../base/clock.ts';
 import { clientOf } from './clients.ts';
 import { apiKey, connection, keyState, watchedFetch } from './connection.ts';
 import type { DatasetStatus } from './dataset-status.ts';
-import { place } from './router.ts';
+import { route } from './router.ts';
 
 const refreshMs = 1_000;
 /** The maximum number of datasets whose status is loaded. Others are listed without it. */
@@ -18,7 +18,7 @@ const chosen = signal<string | undefined>(undefined);
 
 /** The dataset of the current page: the dataset in its address, otherwise the last visited dataset, otherwise the first in the list. */
 export const currentDataset = computed(() => {
-  const [, page = '', name] = place.value.path.split('/');
+  const [, page = '', name] = route.value.path.split('/');
   const isNamed = page !== 'docs' && name !== undefined && name !== '';
   return (isNamed ? name : chosen.value) ?? datasets.value?.[0]?.dataset;
 });

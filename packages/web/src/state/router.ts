@@ -1,15 +1,15 @@
 /** The router of the application. A click on an ordinary link changes the page without a reload. */
 import { signal } from '@preact/signals';
 
-export interface Place {
+export interface Route {
   readonly path: string;
   readonly search: string;
   readonly hash: string;
 }
 
-export const place = signal<Place>(readPlace());
+export const route = signal<Route>(readRoute());
 
-function readPlace(): Place {
+function readRoute(): Route {
   const { pathname, search, hash } = location;
   return { path: pathname, search, hash };
 }
@@ -20,7 +20,7 @@ const servicePath = /^\/(openapi\.json|datasets|assets)(\/|$)/;
 export function navigate(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);
-  moveTo(readPlace());
+  moveTo(readRoute());
 }
 
 /** Changes the address without a new history entry and without a new page. */
@@ -28,14 +28,14 @@ export function replaceAddress(href: string): void {
   history.replaceState(history.state, '', href);
 }
 
-function moveTo(next: Place): void {
-  const isNewPage = next.path !== place.value.path;
-  place.value = next;
+function moveTo(next: Route): void {
+  const isNewPage = next.path !== route.value.path;
+  route.value = next;
   if (isNewPage && next.hash === '') scrollTo(0, 0);
 }
 
 export function startRouter(): void {
-  addEventListener('popstate', () => moveTo(readPlace()));
+  addEventListener('popstate', () => moveTo(readRoute()));
   document.addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a') : null;
     if (link === null || !isInternal(event, link)) return;

@@ -206,14 +206,14 @@ function fillHuffman(symbolCount: u32, log: u32): bool {
     const counter = nextEntries + (<u32>load<u8>(weights + symbol) << 2);
     store<u32>(counter, load<u32>(counter) + 1);
   }
-  let place: u32 = 0;
+  let position: u32 = 0;
   for (let weight: u32 = 1; weight <= log; weight++) {
     const entry = nextEntries + (weight << 2);
     const count = load<u32>(entry);
-    store<u32>(entry, place);
-    place += count << (weight - 1);
+    store<u32>(entry, position);
+    position += count << (weight - 1);
   }
-  if (place != <u32>1 << log) return false;
+  if (position != <u32>1 << log) return false;
   for (let symbol: u32 = 0; symbol < symbolCount; symbol++) {
     const weight = <u32>load<u8>(weights + symbol);
     if (weight == 0) continue;
@@ -229,18 +229,18 @@ function fillHuffman(symbolCount: u32, log: u32): bool {
 }
 
 /** Stores the same entry `length` times, which is a power of two. */
-function fillEntries(place: usize, length: u32, entry: u32): void {
+function fillEntries(position: usize, length: u32, entry: u32): void {
   if (length == 1) {
-    store<u16>(place, <u16>entry);
+    store<u16>(position, <u16>entry);
     return;
   }
   const pair = entry | (entry << 16);
   if (length == 2) {
-    store<u32>(place, pair);
+    store<u32>(position, pair);
     return;
   }
   const four = <u64>pair | (<u64>pair << 32);
-  for (const end = place + (length << 1); place < end; place += 8) store<u64>(place, four);
+  for (const end = position + (length << 1); position < end; position += 8) store<u64>(position, four);
 }
 
 /** Decodes `count` symbols from a stream that is read from its end. Returns false unless they use exactly all of its bits. */

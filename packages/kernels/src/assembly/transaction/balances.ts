@@ -84,16 +84,16 @@ export function addSide(isPost: bool, account: u32, mint: i32, owner: i32, progr
 
 const movedSide = memory.data(32, 16);
 
-/** Moves the last side of a list to its place in the order of the keys. Returns false if its account is there already. */
+/** Moves the last side of a list to its position in the order of the keys. Returns false if its account is there already. */
 function sortLastSide(first: usize, last: usize): bool {
   const account = load<u32>(last);
-  let place = last;
-  while (place > first && load<u32>(place - sideBytes) > account) place -= sideBytes;
-  if (place > first && load<u32>(place - sideBytes) == account) return false;
-  if (place == last) return true;
+  let position = last;
+  while (position > first && load<u32>(position - sideBytes) > account) position -= sideBytes;
+  if (position > first && load<u32>(position - sideBytes) == account) return false;
+  if (position == last) return true;
   memory.copy(movedSide, last, sideBytes);
-  memory.copy(place + sideBytes, place, last - place);
-  memory.copy(place, movedSide, sideBytes);
+  memory.copy(position + sideBytes, position, last - position);
+  memory.copy(position, movedSide, sideBytes);
   return true;
 }
 

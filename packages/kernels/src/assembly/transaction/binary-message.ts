@@ -68,10 +68,10 @@ function addLookup(key: usize, writable: usize, writableCount: u32, readonly: us
 
 /** Appends the signatures, and replaces the keys by their addresses. Not done while reading, because votes are usually dropped. */
 export function resolveMessage(): bool {
-  const place = reserveBytes(TX_SIGNATURES, messageSignatureCount * signatureBytes);
-  if (place == 0) return false;
+  const position = reserveBytes(TX_SIGNATURES, messageSignatureCount * signatureBytes);
+  if (position == 0) return false;
   for (let i: u32 = 0; i < messageSignatureCount; i++) {
-    memory.copy(place + i * signatureBytes, load<u32>(signatures + (i << 2)), signatureBytes);
+    memory.copy(position + i * signatureBytes, load<u32>(signatures + (i << 2)), signatureBytes);
   }
   keepBytes(TX_SIGNATURES, messageSignatureCount * signatureBytes);
   for (let i: u32 = 0; i < messageKeyCount; i++) if (!resolveKey(messageKeys + (i << 2))) return false;
@@ -81,9 +81,9 @@ export function resolveMessage(): bool {
   return blockhash >= 0;
 }
 
-function resolveKey(place: usize): bool {
-  const address = addressOfKey(load<u32>(place));
-  store<u32>(place, <u32>address);
+function resolveKey(position: usize): bool {
+  const address = addressOfKey(load<u32>(position));
+  store<u32>(position, <u32>address);
   return address >= 0;
 }
 

@@ -223,9 +223,9 @@ function readLine(start: usize, length: u32): bool {
   const stop = start + length;
   let isWide = false;
   let isPlain = true;
-  for (let place = start; place < stop; place += 16) {
-    let bytes = v128.load(place);
-    const rest = <u32>(stop - place);
+  for (let position = start; position < stop; position += 16) {
+    let bytes = v128.load(position);
+    const rest = <u32>(stop - position);
     let odd = i8x16.bitmask(
       v128.or(
         v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
@@ -249,8 +249,8 @@ function addEscapedLine(start: usize, stop: usize): bool {
   const first = escapesEnd;
   if (<u32>(first - escapes) + <u32>(stop - start) * 2 > escapeBytesMax) return false;
   let out = first;
-  for (let place = start; place < stop; place++) {
-    const byte = <u32>load<u8>(place);
+  for (let position = start; position < stop; position++) {
+    const byte = <u32>load<u8>(position);
     const short = shortEscapeOf(byte);
     if (short != 0) {
       store<u16>(out, <u16>(0x5c | (short << 8)));

@@ -173,45 +173,45 @@ function readErr(): bool {
   store<u64>(errorText, 0x757274736e49227b);
   store<u64>(errorText, 0x7272456e6f697463, 8);
   store<u64>(errorText, 0x5b3a22726f727245, 13);
-  let place = writeDecimal(errorText + 21, <u32>failed);
-  store<u8>(place++, 0x2c);
-  if (hasValue) store<u8>(place++, 0x7b);
-  store<u8>(place++, 0x22);
+  let position = writeDecimal(errorText + 21, <u32>failed);
+  store<u8>(position++, 0x2c);
+  if (hasValue) store<u8>(position++, 0x7b);
+  store<u8>(position++, 0x22);
   const name = errorNames + number * <u32>ERROR_NAME_BYTES;
   const length = <u32>load<u8>(name);
-  memory.copy(place, name + 1, length);
-  place += length;
-  store<u8>(place++, 0x22);
+  memory.copy(position, name + 1, length);
+  position += length;
+  store<u8>(position++, 0x22);
   if (hasValue) {
-    store<u8>(place++, 0x3a);
-    place = hasText ? writeErrorText(place) : writeDecimal(place, load<u32>(errorStart, 9));
-    if (place == 0) return false;
-    store<u8>(place++, 0x7d);
+    store<u8>(position++, 0x3a);
+    position = hasText ? writeErrorText(position) : writeDecimal(position, load<u32>(errorStart, 9));
+    if (position == 0) return false;
+    store<u8>(position++, 0x7d);
   }
-  store<u16>(place, 0x7d5d);
-  error = errorTextOf(errorText, <u32>(place + 2 - errorText), false);
+  store<u16>(position, 0x7d5d);
+  error = errorTextOf(errorText, <u32>(position + 2 - errorText), false);
   return error != 0;
 }
 
 /** Writes the text of an error, or returns 0 if it is long or has characters that are not plain. */
-function writeErrorText(place: usize): usize {
+function writeErrorText(position: usize): usize {
   const length = <u32>load<u64>(errorStart, 9);
   if (errorLength < 17 || load<u64>(errorStart, 9) != <u64>(errorLength - 17) || length > errorTextMax) return 0;
-  store<u8>(place++, 0x22);
+  store<u8>(position++, 0x22);
   for (let i: u32 = 0; i < length; i++) {
     const byte = load<u8>(errorStart + 17 + i);
     if (byte < 0x20 || byte > 0x7e || byte == 0x22 || byte == 0x5c) return 0;
-    store<u8>(place++, byte);
+    store<u8>(position++, byte);
   }
-  store<u8>(place++, 0x22);
-  return place;
+  store<u8>(position++, 0x22);
+  return position;
 }
 
-function writeDecimal(place: usize, number: u32): usize {
+function writeDecimal(position: usize, number: u32): usize {
   let digits: u32 = 1;
   for (let rest = number / 10; rest > 0; rest /= 10) digits++;
-  const stop = place + digits;
-  for (let out = stop - 1; out >= place; out--, number /= 10) store<u8>(out, 48 + (number % 10));
+  const stop = position + digits;
+  for (let out = stop - 1; out >= position; out--, number /= 10) store<u8>(out, 48 + (number % 10));
   return stop;
 }
 

@@ -144,19 +144,19 @@ export function readCborHead(type: u32): bool {
 
 /** Returns whether the bytes are UTF-8. */
 export function isUtf8(start: usize, stop: usize): bool {
-  let place = start;
-  while (place < stop) {
-    const first = <u32>load<u8>(place++);
+  let position = start;
+  while (position < stop) {
+    const first = <u32>load<u8>(position++);
     if (first < 0x80) continue;
     const more: u32 = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-    if (first < 0xc2 || first > 0xf4 || <u32>(stop - place) < more) return false;
-    const second = <u32>load<u8>(place);
+    if (first < 0xc2 || first > 0xf4 || <u32>(stop - position) < more) return false;
+    const second = <u32>load<u8>(position);
     // The second byte excludes forms that are too long, halves of surrogate pairs, and numbers above U+10FFFF.
     if (first == 0xe0 && second < 0xa0) return false;
     if (first == 0xed && second > 0x9f) return false;
     if (first == 0xf0 && second < 0x90) return false;
     if (first == 0xf4 && second > 0x8f) return false;
-    for (let i: u32 = 0; i < more; i++) if ((load<u8>(place++) & 0xc0) != 0x80) return false;
+    for (let i: u32 = 0; i < more; i++) if ((load<u8>(position++) & 0xc0) != 0x80) return false;
   }
   return true;
 }

@@ -36,7 +36,7 @@ export function buildBackfillCommand(context: CommandContext): Command {
     .option('--rpc <url...>', 'nodes to read by JSON-RPC; if one fails, the next is used')
     .addOption(portalOption('datasets of other Sluices to read'))
     .option(
-      '--archive <place...>',
+      '--archive <location...>',
       'folders or addresses with archives: epoch-N.car and epoch-N-slot-ranges.raw',
     )
     .addHelpText('after', examples)

@@ -29,7 +29,7 @@ interface RestoreOptions {
 const contentsKey = 'backup.json';
 
 const locations = `
-The place of a backup is a folder or s3://BUCKET/PREFIX. The credentials of an object store are found as for a service
+A backup is in a folder or at s3://BUCKET/PREFIX. The credentials of an object store are found as for a service
 (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a shared credentials file, or the role of the machine), its address and region in
 AWS_ENDPOINT_URL and AWS_REGION.`;
 
@@ -55,7 +55,7 @@ export function buildBackupCommand(context: CommandContext): Command {
   return new Command('backup')
     .description('Copy the datasets of a data folder to a folder or an object store.')
     .argument('[names...]', 'the datasets; all of the data folder if none is named')
-    .requiredOption('--to <place>', 'a folder, or s3://BUCKET/PREFIX')
+    .requiredOption('--to <location>', 'a folder, or s3://BUCKET/PREFIX')
     .option('--data <folder>', 'the data folder', './data')
     .option('--verify', 'read the whole backup afterwards and verify it')
     .addHelpText('after', backupHelp)
@@ -66,7 +66,7 @@ export function buildRestoreCommand(context: CommandContext): Command {
   return new Command('restore')
     .description('Copy datasets of a backup to a data folder.')
     .argument('[names...]', 'the datasets; all of the backup if none is named')
-    .requiredOption('--from <place>', 'a folder, or s3://BUCKET/PREFIX')
+    .requiredOption('--from <location>', 'a folder, or s3://BUCKET/PREFIX')
     .option('--data <folder>', 'the data folder', './data')
     .addHelpText('after', restoreHelp)
     .action((names: string[], options: RestoreOptions) => restore(names, options, context));

@@ -48,7 +48,7 @@ export function buildCopyCommand(context: CommandContext): Command {
   return new Command('copy')
     .description('Copy a dataset to another data folder or to an object store.')
     .argument('<name>', 'the dataset')
-    .requiredOption('--to <place>', 'another data folder, or s3://BUCKET/PREFIX')
+    .requiredOption('--to <location>', 'another data folder, or s3://BUCKET/PREFIX')
     .option('--data <folder>', 'the data folder', './data')
     .addHelpText('after', copyHelp)
     .action((name: string, options: CopyOptions) => copyNamed(name, options, context));

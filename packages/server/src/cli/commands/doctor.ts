@@ -36,7 +36,7 @@ export function buildDoctorCommand(context: CommandContext): Command {
     .addOption(new Option('--rpc <url...>', 'nodes to check'))
     .addOption(grpcOption('nodes with Yellowstone gRPC to check'))
     .addOption(portalOption('datasets of other Sluices to check'))
-    .addOption(new Option('--archive <place...>', 'folders or addresses of archives to check'))
+    .addOption(new Option('--archive <location...>', 'folders or addresses of archives to check'))
     .option('--json', 'print JSON, as when the output is piped')
     .addHelpText('after', examples)
     .action(async (options: DoctorOptions) => {

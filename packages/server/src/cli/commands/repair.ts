@@ -36,9 +36,12 @@ export function buildRepairCommand(context: CommandContext): Command {
   return command
     .description('Replace the damaged parts of a dataset from a backup, an object store or a node.')
     .argument('<dataset>', 'the dataset')
-    .option('--from <place>', 'a backup or the store of a service: a folder, or s3://BUCKET/PREFIX')
+    .option(
+      '--from <location>',
+      'a backup or the store of a service: a folder, or s3://BUCKET/PREFIX',
+    )
     .option('--rpc <url...>', 'nodes to read by JSON-RPC')
-    .option('--archive <place...>', 'folders or addresses with archives, as for sluice backfill')
+    .option('--archive <location...>', 'folders or addresses with archives, as for sluice backfill')
     .option('--data <folder>', 'the data folder', './data')
     .addHelpText('after', examples)
     .action((dataset: string, options: RepairCommandOptions) => {

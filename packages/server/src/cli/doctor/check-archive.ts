@@ -8,10 +8,10 @@ const answerMsMax = 10_000;
 const carName = /^epoch-(\d+)\.car$/;
 
 /** Checks that an archive can be read: the files of a folder, or whether a server responds and serves ranges. */
-export function checkArchive(place: string, index: number): Promise<Finding> {
+export function checkArchive(location: string, index: number): Promise<Finding> {
   // Sources are numbered, because an address may contain a key.
   const name = `archive-${index + 1}`;
-  return isHttpAddress(place) ? checkServer(name, place) : checkFolder(name, place);
+  return isHttpAddress(location) ? checkServer(name, location) : checkFolder(name, location);
 }
 
 async function checkFolder(name: string, folder: string): Promise<Finding> {

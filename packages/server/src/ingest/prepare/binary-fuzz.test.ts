@@ -85,19 +85,19 @@ test('default: every block of the corpus is read, by the kernel too', () => {
   }
 });
 
-const place = fc.nat();
+const position = fc.nat();
 const edit = fc.oneof(
-  fc.record({ kind: fc.constant('set' as const), place, byte: fc.nat(255) }),
-  fc.record({ kind: fc.constant('flip' as const), place, byte: fc.nat(7) }),
-  fc.record({ kind: fc.constant('cut' as const), place, byte: fc.nat(40) }),
-  fc.record({ kind: fc.constant('repeat' as const), place, byte: fc.nat(40) }),
-  fc.record({ kind: fc.constant('long' as const), place, byte: fc.nat(10) }),
-  fc.record({ kind: fc.constant('end' as const), place, byte: fc.nat(0) }),
+  fc.record({ kind: fc.constant('set' as const), position, byte: fc.nat(255) }),
+  fc.record({ kind: fc.constant('flip' as const), position, byte: fc.nat(7) }),
+  fc.record({ kind: fc.constant('cut' as const), position, byte: fc.nat(40) }),
+  fc.record({ kind: fc.constant('repeat' as const), position, byte: fc.nat(40) }),
+  fc.record({ kind: fc.constant('long' as const), position, byte: fc.nat(10) }),
+  fc.record({ kind: fc.constant('end' as const), position, byte: fc.nat(0) }),
 );
-type Edit = { kind: string; place: number; byte: number };
+type Edit = { kind: string; position: number; byte: number };
 
 /** Returns the bytes with a change: a byte, a bit, a part removed or doubled, a huge or overlong varint, or an early end. */
-function apply(bytes: Uint8Array, { kind, place: at, byte }: Edit): Uint8Array {
+function apply(bytes: Uint8Array, { kind, position: at, byte }: Edit): Uint8Array {
   const start = at % bytes.length;
   const [head, tail] = [bytes.subarray(0, start), bytes.subarray(start)];
   const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));

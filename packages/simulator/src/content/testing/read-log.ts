@@ -35,18 +35,18 @@ function readLine(pool: TextPool, log: LogRecorder, line: number): string {
   for (let i = (log.starts[line] as number) + 1; i < end; i++) {
     const order = log.orders[i] as number;
     const code = order & CODE_MASK;
-    const place = order - code;
+    const offset = order - code;
     if (code === NUMBER_CODE) text += order >>> 3;
-    else if (code === BASE64_CODE) text += readBytes(pool, place).toString('base64');
+    else if (code === BASE64_CODE) text += readBytes(pool, offset).toString('base64');
     else if (code === AMOUNT_CODE) {
-      text += readAmounts(pool, place as AmountList)[0];
+      text += readAmounts(pool, offset as AmountList)[0];
       i++;
     } else text += pool.read(order as PooledText);
   }
   return text;
 }
 
-function readBytes(pool: TextPool, place: number): Buffer {
-  const start = place + HEADER_BYTES;
-  return pool.bytes.subarray(start, start + (pool.words[place >> 2] as number));
+function readBytes(pool: TextPool, offset: number): Buffer {
+  const start = offset + HEADER_BYTES;
+  return pool.bytes.subarray(start, start + (pool.words[offset >> 2] as number));
 }

@@ -4,7 +4,7 @@ import { PanelSkeleton } from '../../components/skeleton.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import type { PageProps } from '../../page-props.ts';
 import { clientOf } from '../../state/clients.ts';
-import { place } from '../../state/router.ts';
+import { route } from '../../state/router.ts';
 import { useResource } from '../../state/use-resource.ts';
 import { ActivityLists } from './activity-lists.tsx';
 import { RangeForm, readRange } from './range-form.tsx';
@@ -16,7 +16,7 @@ const entryCount = 50;
 export function ActivityPage({ parameters }: PageProps) {
   const [dataset = ''] = parameters;
   useTitle(`Activity · ${dataset}`);
-  const range = readRange(place.value.search);
+  const range = readRange(route.value.search);
   const resource = useResource(`${dataset}/${range.from}/${range.to}`, (signal) =>
     clientOf(dataset).activity({ ...range, limit: entryCount, signal }),
   );
@@ -27,7 +27,7 @@ export function ActivityPage({ parameters }: PageProps) {
           <h1>Activity</h1>
           <p>The programs, instructions, tokens and accounts that occur most often in {dataset}.</p>
         </div>
-        <RangeForm key={place.value.search} dataset={dataset} range={range} />
+        <RangeForm key={route.value.search} dataset={dataset} range={range} />
       </div>
       {resource.kind === 'loading' && <PanelSkeleton lines={16} />}
       {resource.kind === 'failed' && <ErrorNotice error={resource.error} retry={resource.retry} />}

@@ -4,7 +4,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import { currentDataset } from '../../state/datasets.ts';
-import { place } from '../../state/router.ts';
+import { route } from '../../state/router.ts';
 import { useResource } from '../../state/use-resource.ts';
 import { workbenchLink } from '../workbench/query-link.ts';
 
@@ -13,7 +13,7 @@ export function DocumentView({ page }: { readonly page: DocPage }) {
   useTitle(page.title);
   const loaded = useResource(page.slug, () => page.load());
   const body = useRef<HTMLElement>(null);
-  const { hash } = place.value;
+  const { hash } = route.value;
   const dataset = currentDataset.value;
   useEffect(() => {
     if (loaded.kind !== 'ready') return;

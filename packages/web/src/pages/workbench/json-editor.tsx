@@ -40,10 +40,10 @@ export function JsonEditor({ text, onChange, onRun, check, values }: JsonEditorP
     };
   }, []);
   useEffect(() => {
-    const place = typed.current.lastIndexOf(text);
+    const index = typed.current.lastIndexOf(text);
     // A typed text comes back as a property after further typing. Only other texts replace the text of the editor.
-    if (place < 0) editor.current?.setText(text);
-    if (place < 0 || place === typed.current.length - 1) typed.current = [];
+    if (index < 0) editor.current?.setText(text);
+    if (index < 0 || index === typed.current.length - 1) typed.current = [];
   }, [text]);
   return (
     <div class="editor">

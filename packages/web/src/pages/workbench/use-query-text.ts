@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { clock } from '../../base/clock.ts';
 import { statusOf } from '../../state/datasets.ts';
 import { pagePath } from '../../state/page-path.ts';
-import { place, replaceAddress } from '../../state/router.ts';
+import { replaceAddress, route } from '../../state/router.ts';
 import { decodeQuery, encodeQuery } from './query-link.ts';
 import { formatQuery, type JsonObject, parseText } from './query-model.ts';
 import { queryTransactions } from './sample-queries.ts';
@@ -13,7 +13,7 @@ const firstBlockCount = 20;
 
 /** The text of the query. It starts with the query in the address, and later changes are written to the address. */
 export function useQueryText(dataset: string): { text: string; setText: (text: string) => void } {
-  const { hash } = place.value;
+  const { hash } = route.value;
   const [text, setText] = useState(() => decodeQuery(hash) ?? '');
   const isReady = statusOf(dataset) !== undefined;
   // A link to another query on the same page replaces the text.

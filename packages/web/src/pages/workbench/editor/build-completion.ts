@@ -10,7 +10,7 @@ import type { SyntaxNode } from '@lezer/common';
 import type { Path } from '../check-query.ts';
 import { suggestKeys, suggestValues } from '../suggest-keys.ts';
 import type { ValueSuggestion } from './editor-options.ts';
-import { pathOf } from './json-places.ts';
+import { pathOf } from './json-ranges.ts';
 
 /** Completes keys from the tables of the protocol, and values that occur in the dataset. */
 export function buildCompletion(

@@ -2,7 +2,7 @@ import { type Diagnostic, linter } from '@codemirror/lint';
 import type { Extension } from '@codemirror/state';
 import type { Problem } from '../check-query.ts';
 import { type JsonObject, parseText } from '../query-model.ts';
-import { findBreak, findPlace } from './json-places.ts';
+import { findBreak, findPlace } from './json-ranges.ts';
 
 const delayMs = 250;
 

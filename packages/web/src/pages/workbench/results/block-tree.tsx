@@ -83,13 +83,13 @@ function listNodes(block: ResultBlock, index: number, open: ReadonlySet<string>)
   ];
 }
 
-interface Place {
+interface Position {
   readonly parent: string;
   readonly depth: number;
   readonly open: ReadonlySet<string>;
 }
 
-function listValue(label: string, value: unknown, { parent, depth, open }: Place): TreeNode[] {
+function listValue(label: string, value: unknown, { parent, depth, open }: Position): TreeNode[] {
   const key = `${parent}.${label}`;
   if (typeof value !== 'object' || value === null) {
     return [{ key, depth, label, summary: writeJson(value), isBranch: false }];

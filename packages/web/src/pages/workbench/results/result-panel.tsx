@@ -81,8 +81,8 @@ interface RecordTabsProps {
 /** Tabs with a single tab stop. The arrow keys move between them. */
 function RecordTabs({ tables, selected, onSelect }: RecordTabsProps) {
   const move = (event: KeyboardEvent, step: number) => {
-    const place = tables.findIndex(({ name }) => name === selected) + step;
-    const next = tables[(place + tables.length) % tables.length];
+    const index = tables.findIndex(({ name }) => name === selected) + step;
+    const next = tables[(index + tables.length) % tables.length];
     const buttons = (event.currentTarget as HTMLElement).querySelectorAll('button');
     if (next === undefined) return;
     event.preventDefault();
