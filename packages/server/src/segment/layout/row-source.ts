@@ -5,6 +5,7 @@
 
 import { elementAt } from '@sluice/base/element-at';
 import { entriesOf } from '@sluice/protocol/typed-keys';
+import { LongColumn } from '../encoding/growable.ts';
 import type { BlockCounts } from './block-counts.ts';
 import { COLUMN_NAMES, type ColumnName } from './columns.ts';
 import type { GroupRows } from './row-buffer.ts';
@@ -177,13 +178,17 @@ export function sumOf(values: Uint32Array, start: number, end: number): number {
   return sum;
 }
 
-/** Both columns have the type that `COLUMNS` defines for the name. */
+/** Appends rows of a column, or zeros if the rows come from a format without this column. */
 function copyRange(
   rows: FilledColumns,
   out: GroupRows,
   name: ColumnName,
   [start, end]: [number, number],
 ): void {
-  const from = rows[name] as Pick<GroupRows['txErr'], 'values'>;
-  (out[name] as GroupRows['txErr']).append(from.values.subarray(start, end));
+  // Both columns have the type that `COLUMNS` defines for the name.
+  const from = rows[name] as Pick<GroupRows['txErr'], 'values'> | undefined;
+  const to = out[name] as GroupRows['txErr'];
+  if (from !== undefined) to.append(from.values.subarray(start, end));
+  else if (to instanceof LongColumn) to.append(new BigUint64Array(end - start));
+  else to.append(new Uint32Array(end - start));
 }

@@ -5,10 +5,11 @@ import { expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import { hasRealData, readRealBlocks } from '../../../../source/src/testing/real-data.ts';
 import { PART } from '../layout/directory.ts';
+import type { GroupRows } from '../layout/row-buffer.ts';
 import { openSegment } from '../read/open-segment.ts';
 import { sampleBlock } from '../testing/sample-block.ts';
 import { buildBlock, buildSegment } from './build-segment.ts';
-import { mergeSegments, mergeUnderHeader } from './merge-segments.ts';
+import { mergeSegments, mergeUnderHeader, type RowSegment } from './merge-segments.ts';
 
 /** Builds segments from the blocks, divided at the given positions, and merges them. */
 function mergeCut(blocks: readonly Block[], cuts: readonly number[]): Uint8Array {
@@ -38,6 +39,27 @@ test('behavior: no segments, and segments without blocks, can be merged', () => 
   const blocks = [5, 6].map(sampleBlock);
   expectSame(mergeSegments([]), buildSegment([]));
   expectSame(mergeCut(blocks, [0, 0, 1, 1]), buildSegment(blocks));
+});
+
+test('behavior: columns that the rows of an older format lack are 0 in the result', () => {
+  const blocks = [5, 6].map(sampleBlock);
+  const segment = openSegment(buildSegment(blocks));
+  const older: RowSegment = {
+    headers: segment.headers,
+    groups: segment.groups,
+    addressCount: segment.addressCount,
+    countsAt: (block) => segment.countsAt(block),
+    readKeys: (first, count) => segment.readKeys(first, count),
+    readGroup: (number) => {
+      const { txFee: _, txFeeNull: __, ...rows } = segment.readGroup(number);
+      return rows as GroupRows;
+    },
+  };
+  const withoutFee = ({ transactions, ...block }: Block): Block => ({
+    ...block,
+    transactions: transactions.map((transaction) => ({ ...transaction, fee: 0n })),
+  });
+  expectSame(mergeSegments([older]), buildSegment(blocks.map(withoutFee)));
 });
 
 test('behavior: the row groups of the parts may differ from those of the result', () => {
