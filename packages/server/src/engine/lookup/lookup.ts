@@ -17,8 +17,8 @@ import { listShortPrefixes } from './prefix-lengths.ts';
 import type { RowCount } from './row-counter.ts';
 
 export type Lookup =
-  /** The transactions with the signature, which is 64 bytes long. */
-  | { readonly kind: 'signature'; readonly signature: Uint8Array }
+  /** The line of the transaction with the signature, which is 64 bytes long. */
+  | { readonly kind: 'signature'; readonly signature: Uint8Array; readonly selection: Selection }
   /** The newest transactions that name an address. */
   | MentionsLookup
   /** The line of each listed transaction, in the order of the list. */
@@ -35,7 +35,8 @@ export type Lookup =
   | { readonly kind: 'estimate'; readonly selection: Selection; readonly range: BlockRange };
 
 export interface LookupResults {
-  readonly signature: readonly number[];
+  /** At most one line. */
+  readonly signature: readonly string[];
   readonly mentions: readonly Mention[];
   readonly records: readonly string[];
   readonly prefixes: ReadonlyMap<string, number>;
@@ -62,11 +63,11 @@ export function* runLookup(
 ): Steps<LookupResults[keyof LookupResults]> {
   switch (lookup.kind) {
     case 'signature':
-      return findSignature(lookup.signature, context);
+      return yield* findTransaction(lookup, context);
     case 'mentions':
       return findMentions(lookup, context.open);
     case 'records':
-      return yield* writeRecords(lookup, context);
+      return yield* writeRecords(lookup.selection, lookup.transactions, context);
     case 'prefixes':
       return listShortPrefixes(context.open);
     case 'activity':
@@ -80,8 +81,20 @@ export function* runLookup(
   }
 }
 
+/** Finds and writes a transaction in one lookup: each lookup may run in another thread, which would open the segment again. */
+function* findTransaction(
+  { signature, selection }: Extract<Lookup, { kind: 'signature' }>,
+  context: LookupContext,
+): Steps<readonly string[]> {
+  const [transaction] = findSignature(signature, context);
+  if (transaction === undefined) return [];
+  yield;
+  return yield* writeRecords(selection, [transaction], context);
+}
+
 function* writeRecords(
-  { selection, transactions }: Extract<Lookup, { kind: 'records' }>,
+  selection: Selection,
+  transactions: readonly number[],
   { write }: LookupContext,
 ): Steps<readonly string[]> {
   const lines: string[] = [];

@@ -278,7 +278,8 @@ test('error: engine-cancelled: a request that is still open after the pool was s
   const cancelled = { code: 'engine-cancelled' };
   const run = stopped.run({ selection: everything, range, keys: ['half 0'], lastKey: 'half 0' });
   await expect(collect(run)).rejects.toMatchObject(cancelled);
-  const lookup = { kind: 'signature', signature: new Uint8Array(64) } as const;
+  const signature = new Uint8Array(64);
+  const lookup = { kind: 'signature', signature, selection: everything } as const;
   await expect(stopped.lookUp(['half 0'], lookup)).rejects.toMatchObject(cancelled);
-  await expect(stopped.probe([], lookup.signature)).rejects.toMatchObject(cancelled);
+  await expect(stopped.probe([], signature)).rejects.toMatchObject(cancelled);
 });

@@ -3,7 +3,6 @@
  * snapshot, without a stream.
  */
 
-import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
 import type {
   Activity,
@@ -119,13 +118,9 @@ export class DatasetLookups {
     const { batchCountMax } = LOOKUP_LIMITS;
     for (let start = 0; start < parts.length; start += batchCountMax) {
       const batch = parts.slice(start, start + batchCountMax);
-      const results = await this.#lookups.run(batch, { kind: 'signature', signature }, signal);
-      const index = results.findIndex((transactions) => transactions.length > 0);
-      if (index < 0) continue;
-      const transactions = elementAt(results, index).slice(0, 1);
-      const lookup = { kind: 'records', selection: WHOLE_TRANSACTION, transactions } as const;
-      const [lines = []] = await this.#lookups.run([elementAt(batch, index)], lookup, signal);
-      return elementAt(lines, 0);
+      const lookup = { kind: 'signature', signature, selection: WHOLE_TRANSACTION } as const;
+      const line = (await this.#lookups.run(batch, lookup, signal)).flat()[0];
+      if (line !== undefined) return line;
     }
     return undefined;
   }
