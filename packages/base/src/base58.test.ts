@@ -37,6 +37,13 @@ test('property: encoding and decoding agree with the definition', () => {
   );
 });
 
+test('behavior: long bytes of the greatest value are encoded by the definition', () => {
+  for (const length of [137, 138, 139, 141, 277, 1_232, 1_535, 1_536, 1_537, 1_540]) {
+    const value = new Uint8Array(length).fill(0xff);
+    expect(encodeBase58(value)).toBe(encodePlainly(value));
+  }
+});
+
 test('behavior: texts of any length are converted, because instruction data has no limit here', () => {
   const value = Uint8Array.from({ length: 12_000 }, (_, i) => (i * 7 + 1) % 256);
   const text = encodeBase58(value);

@@ -112,31 +112,99 @@ function toLimbs(text: string, start: number): Float64Array {
 }
 
 export function encodeBase58(bytes: Uint8Array): string {
-  let zeroCount = 0;
-  while (zeroCount < bytes.length && bytes[zeroCount] === 0) zeroCount++;
-  const groups = toGroups(bytes, zeroCount);
-  const text = Buffer.allocUnsafe(zeroCount + groups.length * characterCountPerStep);
-  let end = text.length;
-  for (let group of groups) {
-    for (let i = 0; i < characterCountPerStep; i++) {
-      const rest = Math.floor(group / 58);
-      text[--end] = alphabet.charCodeAt(group - rest * 58);
-      group = rest;
-    }
-  }
-  // The top group may hold fewer than four characters.
-  let first = zeroCount;
-  while (first < text.length && text[first] === zeroDigit) first++;
-  first -= zeroCount;
-  text.fill(zeroDigit, first, first + zeroCount);
-  return text.toString('latin1', first);
+  const text = Buffer.allocUnsafe(base58LengthMax(bytes.length));
+  return text.toString('latin1', 0, writeBase58(bytes, text, 0));
 }
 
-/** Returns the number that the bytes from `start` on encode, as little-endian groups of four characters. */
-function toGroups(bytes: Uint8Array, start: number): Float64Array {
-  const groups = new Float64Array(Math.ceil(((bytes.length - start) * 8) / 23.4) + 1);
+/** Returns a length that the text of this many bytes does not exceed. */
+export function base58LengthMax(byteCount: number): number {
+  return Math.ceil(byteCount * 1.366) + characterCountPerStep;
+}
+
+/** Writes the text of bytes, which must fit with `base58LengthMax`, and returns its length. */
+export function writeBase58(bytes: Uint8Array, text: Uint8Array, start: number): number {
+  let zeroCount = 0;
+  while (zeroCount < bytes.length && bytes[zeroCount] === 0) zeroCount++;
+  const groups =
+    bytes.length <= summedBytesMax ? sharedGroups : new Float64Array(groupCountMax(bytes.length));
+  const used = toGroups(bytes, zeroCount, groups);
+  let at = start;
+  for (; at < start + zeroCount; at++) text[at] = zeroDigit;
+  for (let i = used - 1; i >= 0; i--) {
+    const group = (groups[i] as number) | 0;
+    groups[i] = 0;
+    const high = (group / 3_364) | 0;
+    const low = group - high * 3_364;
+    const first = (high / 58) | 0;
+    const third = (low / 58) | 0;
+    // The top group may have fewer than four characters.
+    const isWhole = i < used - 1;
+    if (isWhole || group >= 195_112) text[at++] = alphabetCodes[first] ?? zeroDigit;
+    if (isWhole || group >= 3_364) text[at++] = alphabetCodes[high - first * 58] ?? zeroDigit;
+    if (isWhole || group >= 58) text[at++] = alphabetCodes[third] ?? zeroDigit;
+    text[at++] = alphabetCodes[low - third * 58] ?? zeroDigit;
+  }
+  return at - start;
+}
+
+const alphabetCodes = Uint8Array.from(alphabet, (character) => character.charCodeAt(0));
+
+const groupCountMax = (byteCount: number) => Math.ceil((byteCount * 8) / 23.4) + 2;
+
+/** The sum of this many products of three bytes and a group, with a carry, is below 2^53. */
+const sumCountMax = 46;
+/** The bytes that are encoded with a table, which then has a megabyte. The data of an instruction is shorter. */
+const summedBytesMax = 1_536;
+
+/** The groups of the bytes that are encoded. They are all 0 between two calls. */
+const sharedGroups = new Float64Array(groupCountMax(summedBytesMax));
+
+/** The powers of 2^24 as little-endian groups of four characters. */
+const limbGroups: Float64Array[] = [Float64Array.of(1)];
+
+function groupsOfLimb(power: number): Float64Array {
+  for (let next = limbGroups.length; next <= power; next++) {
+    const before = limbGroups[next - 1] as Float64Array;
+    const groups = new Float64Array(before.length + 2);
+    for (let i = 0; i < before.length; i++) groups[i] = (before[i] as number) * limbBase;
+    limbGroups.push(groups.subarray(0, carryGroups(groups, before.length)));
+  }
+  return limbGroups[power] as Float64Array;
+}
+
+/** Reduces every group to less than `stepBase`, and returns how many groups are used then. */
+function carryGroups(groups: Float64Array, count: number): number {
+  let carry = 0;
+  let i = 0;
+  for (; i < count || carry > 0; i++) {
+    const value = (groups[i] as number) + carry;
+    carry = Math.floor(value / stepBase);
+    groups[i] = value - carry * stepBase;
+  }
+  return i;
+}
+
+/** Adds the number that some bytes encode to groups that are all 0, and returns how many groups it has. Divisions are rare: they are slow. */
+function sumGroups(bytes: Uint8Array, start: number, end: number, groups: Float64Array): number {
   let used = 0;
-  for (let position = start; position < bytes.length; ) {
+  for (let power = 0, at = end; at > start; power++, at -= 3) {
+    let limb = bytes[at - 1] as number;
+    if (at - 2 >= start) limb += (bytes[at - 2] as number) << 8;
+    if (at - 3 >= start) limb += (bytes[at - 3] as number) << 16;
+    const factors = groupsOfLimb(power);
+    for (let i = 0; i < factors.length; i++)
+      groups[i] = (groups[i] as number) + limb * (factors[i] as number);
+    used = Math.max(used, factors.length);
+    if (power % sumCountMax === sumCountMax - 1) used = carryGroups(groups, used);
+  }
+  return carryGroups(groups, used);
+}
+
+/** Sets groups that are all 0 to the number that the bytes from `start` on encode, little-endian, and returns how many it has. */
+function toGroups(bytes: Uint8Array, start: number, groups: Float64Array): number {
+  let position = Math.min(start + summedBytesMax, bytes.length);
+  let used = sumGroups(bytes, start, position, groups);
+  while (position < bytes.length) {
     const count = Math.min(3, bytes.length - position);
     let carry = 0;
     for (const end = position + count; position < end; position++) {
@@ -151,7 +219,7 @@ function toGroups(bytes: Uint8Array, start: number): Float64Array {
     // Three bytes can hold more than four characters can, so the carry may fill several groups.
     for (; carry > 0; carry = Math.floor(carry / stepBase)) groups[used++] = carry % stepBase;
   }
-  return groups.subarray(0, used);
+  return used;
 }
 
 function leadingOneCount(text: string): number {

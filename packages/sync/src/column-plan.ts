@@ -15,6 +15,7 @@ import type { DecodedValue } from '@sluice/client';
 import { ARROW_TABLES, type ArrowTable, arrowColumnName } from '@sluice/protocol/arrow-table';
 import { fieldRows, type Kind, type WireType } from '@sluice/protocol/field-table';
 import { entriesOf } from '@sluice/protocol/typed-keys';
+import { type JsonParts, toCamelCase } from './column-json.ts';
 import { type Expression, parseExpression } from './parse-expression.ts';
 import { kindOfSource, type RowContext } from './read-value.ts';
 import type { TablePlan } from './table-plan.ts';
@@ -31,11 +32,19 @@ interface UsedField {
 export type ColumnOrigin =
   | { readonly kind: 'column'; readonly name: string }
   | { readonly kind: 'position' }
+  | { readonly kind: 'json'; readonly parts: JsonParts }
   | { readonly kind: 'computed'; readonly fields: readonly UsedField[] };
 
 export interface ColumnPlan {
   readonly table: ArrowTable;
   readonly origins: readonly ColumnOrigin[];
+}
+
+/** Returns the columns of a field whose JSON follows from its columns without an object for each value. */
+function jsonParts({ wire, column }: UsedField): JsonParts | undefined {
+  if (wire === 'addressTableLookups') return column;
+  if (wire !== 'loadedAddresses') return undefined;
+  return { readonly: `${column}_readonly`, writable: `${column}_writable` };
 }
 
 /** Values of these types have another form in an Arrow table. */
@@ -68,6 +77,14 @@ export function planColumns(plan: TablePlan): ColumnPlan | undefined {
     if (fields === undefined || (isFloat && column.type.sql !== 'double precision'))
       return undefined;
     const [only] = fields;
+    const parts =
+      expression?.kind === 'path' && only !== undefined && column.type.sql === 'jsonb'
+        ? jsonParts(only)
+        : undefined;
+    if (parts !== undefined) {
+      origins.push({ kind: 'json', parts });
+      continue;
+    }
     const isDirect =
       expression?.kind === 'path' && only !== undefined && !computedWires.has(only.wire);
     origins.push(isDirect ? { kind: 'column', name: only.column } : { kind: 'computed', fields });
@@ -198,10 +215,7 @@ function camelCased(value: ArrowValue): unknown {
   if (isArrowList(value)) return value.map(camelCased);
   if (!isArrowStruct(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [
-      name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-      camelCased(part),
-    ]),
+    Object.entries(value).map(([name, part]) => [toCamelCase(name), camelCased(part)]),
   );
 }
 

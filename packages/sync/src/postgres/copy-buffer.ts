@@ -6,6 +6,7 @@
  *
  * A row is the number of its fields, and for each field its length and its bytes, or the length -1 for null. Integers are big-endian.
  */
+import { base58LengthMax, writeBase58 } from '@sluice/base/base58';
 import { encodeNumeric } from './encode-numeric.ts';
 
 const startBytes = 1 << 20;
@@ -86,6 +87,16 @@ export class CopyBuffer {
     this.#at += 4;
   }
 
+  /** Starts a field whose length is not known yet, and returns where it starts. */
+  openField(): number {
+    this.writeInt32(0);
+    return this.#at;
+  }
+
+  closeField(start: number): void {
+    this.#view.setInt32(start - 4, this.#at - start);
+  }
+
   writeNull(): void {
     this.writeInt32(-1);
   }
@@ -114,6 +125,14 @@ export class CopyBuffer {
     const most = text.length * 3;
     this.reserve(4 + most);
     const count = this.#bytes.write(text, this.#at + 4);
+    this.#view.setInt32(this.#at, count);
+    this.#at += 4 + count;
+  }
+
+  /** Writes bytes as a text in base58. */
+  writeBase58(bytes: Uint8Array): void {
+    this.reserve(4 + base58LengthMax(bytes.length));
+    const count = writeBase58(bytes, this.#bytes, this.#at + 4);
     this.#view.setInt32(this.#at, count);
     this.#at += 4 + count;
   }

@@ -1,13 +1,14 @@
 /** Writes the rows of Arrow record batches in the binary form of COPY, column by column without an object for each row. */
 import type { ArrowField, ColumnData } from '@sluice/arrow/arrow-type';
 import { type ArrowBatch, type Dictionary, valuesOf } from '@sluice/arrow/ipc-reader';
-import { decodeBase58, encodeBase58 } from '@sluice/base/base58';
+import { decodeBase58 } from '@sluice/base/base58';
+import { bindJson } from '../column-json.ts';
 import { BatchContext, type ColumnPlan } from '../column-plan.ts';
 import type { ColumnType } from '../column-types.ts';
 import type { TablePlan } from '../table-plan.ts';
 import type { EncodedRows, RowEncoder } from '../target.ts';
 import { CopyBuffer } from './copy-buffer.ts';
-import { buildFieldWriter, outOfRange, writeTime } from './write-value.ts';
+import { buildFieldWriter, ITEM_OIDS, outOfRange, writeArray, writeTime } from './write-value.ts';
 
 /** Writes the value of a row. */
 type WriteRow = (row: number) => void;
@@ -63,6 +64,14 @@ export class ColumnEncoder implements RowEncoder {
         );
       }
       if (origin?.kind === 'position') return positions(batch, fields, out);
+      if (origin?.kind === 'json') {
+        const read = bindJson(origin.parts, fields, batch);
+        return (row) => {
+          const text = read(row);
+          if (text === undefined) out.writeNull();
+          else out.writeJson(text);
+        };
+      }
       const write = buildFieldWriter(type);
       const reader = this.#plan.readers[i];
       return (row) => write(reader?.read(context.at(row)), out);
@@ -119,17 +128,39 @@ function bindColumn(column: BoundColumn, type: ColumnType, out: CopyBuffer): Wri
       const starts = wordsOf(bytes);
       const all = data.buffers[2] ?? new Uint8Array(0);
       if (type.sql === 'bytea') return bindSlices(starts, all, out);
-      return (row) => out.writeText(encodeBase58(all.subarray(starts[row], starts[row + 1])));
+      return (row) => out.writeBase58(all.subarray(starts[row], starts[row + 1]));
     }
     case 'bool':
       if (type.sql === 'boolean')
         return (row) => out.writeBoolean((((bytes[row >> 3] ?? 0) >> (row & 7)) & 1) === 1);
       break;
+    case 'list': {
+      const write = bindList(column, field.type.item, type, out);
+      if (write !== undefined) return write;
+      break;
+    }
     default:
   }
   const values = valuesOf(field, data, column.dictionary);
   const write = buildFieldWriter(type);
   return (row) => write(values[row], out);
+}
+
+/** Returns undefined if the column is not an array. */
+function bindList(
+  { data, dictionary }: BoundColumn,
+  item: ArrowField,
+  type: ColumnType,
+  out: CopyBuffer,
+): WriteRow | undefined {
+  const [items] = data.children;
+  const sql = type.sql === 'text[]' ? 'text' : 'integer';
+  if (items === undefined || type.sql !== `${sql}[]`) return undefined;
+  const starts = wordsOf(data.buffers[1]);
+  const write = bindColumn({ field: item, data: items, dictionary }, { form: type.form, sql }, out);
+  const oid = ITEM_OIDS[sql];
+  return (row) =>
+    writeArray(out, { oid, first: starts[row] ?? 0, end: starts[row + 1] ?? 0 }, write);
 }
 
 function bindSlices(starts: Uint32Array, bytes: Uint8Array, out: CopyBuffer): WriteRow {
@@ -185,6 +216,7 @@ function bindNumbers({ field, data }: BoundColumn, type: ColumnType, out: CopyBu
     };
   if (sql === 'timestamptz') return (row) => writeTime(high(row) * 2 ** 32 + low(row), out);
   const write = buildFieldWriter(type);
+  if (!isLong && sql !== 'numeric') return (row) => write(high(row) * 2 ** 32 + low(row), out);
   if (sql !== 'numeric') return (row) => write(exact(row), out);
   return (row) => {
     const top = high(row);

@@ -6,10 +6,8 @@ import type { CopyBuffer } from './copy-buffer.ts';
 
 export type WriteField = (value: unknown, out: CopyBuffer) => void;
 
-/** Numbers of the types of the elements of arrays, in the catalogue of PostgreSQL. */
-const textOid = 25;
-const integerOid = 23;
-const arrayHeaderBytes = 20;
+/** Numbers of the types of the items of arrays, in the catalogue of PostgreSQL. */
+export const ITEM_OIDS = { text: 25, integer: 23 } as const;
 
 export function buildFieldWriter(type: ColumnType): WriteField {
   const write = chooseWriter(type);
@@ -40,9 +38,9 @@ function chooseWriter({ form, sql }: ColumnType): WriteField {
     case 'bytea':
       return form === 'hex' ? writeHex : writeBase58;
     case 'text[]':
-      return (value, out) => writeTexts(listOf(value), out);
+      return (value, out) => writeList(value, out, 'text');
     case 'integer[]':
-      return (value, out) => writeIntegers(listOf(value).map(Number), out);
+      return (value, out) => writeList(value, out, 'integer');
     default:
       return chooseText(form);
   }
@@ -101,25 +99,26 @@ function writeBase58(value: unknown, out: CopyBuffer): void {
   else out.writeField(bytes);
 }
 
-/** Starts an array of one dimension, or an empty one. `byteCount` is the length of its elements with their lengths. */
-function startArray(out: CopyBuffer, oid: number, count: number, byteCount: number): void {
-  out.writeInt32(count === 0 ? 12 : arrayHeaderBytes + byteCount);
-  out.writeInt32(count === 0 ? 0 : 1);
+/** Writes an array of one dimension, or an empty one, with the items from `first` to before `end`. */
+export function writeArray(
+  out: CopyBuffer,
+  { oid, first, end }: { readonly oid: number; readonly first: number; readonly end: number },
+  writeItem: (i: number) => void,
+): void {
+  const start = out.openField();
+  out.writeInt32(end > first ? 1 : 0);
   out.writeInt32(0);
   out.writeInt32(oid);
-  if (count === 0) return;
-  out.writeInt32(count);
-  out.writeInt32(1);
+  if (end > first) {
+    out.writeInt32(end - first);
+    out.writeInt32(1);
+  }
+  for (let i = first; i < end; i++) writeItem(i);
+  out.closeField(start);
 }
 
-function writeIntegers(values: readonly number[], out: CopyBuffer): void {
-  startArray(out, integerOid, values.length, values.length * 8);
-  for (const value of values) out.writeInteger(value);
-}
-
-function writeTexts(values: readonly unknown[], out: CopyBuffer): void {
-  const texts = values.map((value) => Buffer.from(String(value)));
-  const byteCount = texts.reduce((sum, { length }) => sum + length + 4, 0);
-  startArray(out, textOid, texts.length, byteCount);
-  for (const text of texts) out.writeField(text);
+function writeList(value: unknown, out: CopyBuffer, type: keyof typeof ITEM_OIDS): void {
+  const list = Array.isArray(value) ? value : [];
+  const write = chooseWriter({ form: 'text', sql: type });
+  writeArray(out, { oid: ITEM_OIDS[type], first: 0, end: list.length }, (i) => write(list[i], out));
 }
