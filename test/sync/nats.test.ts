@@ -10,6 +10,7 @@ import { StormWorld } from '../client/storm-world.ts';
 import { findProgram } from '../cluster/services/child.ts';
 import { type NatsCluster, startNats } from '../cluster/services/start-nats.ts';
 import { expectRows, type NodeBlock } from './expected-rows.ts';
+import { startHoldingRelay } from './holding-relay.ts';
 import { SyncProcess } from './sync-process.ts';
 
 const hasNats = findProgram('nats-server', 'NATS_SERVER') !== undefined;
@@ -58,20 +59,20 @@ class Consumer {
     this.#connection = connection;
   }
 
-  static async readAll(): Promise<Consumer> {
+  static async readAll(stream = 'ledger'): Promise<Consumer> {
     const connection = await connect({ servers: [`127.0.0.1:${nats.ports[0]}`] });
     const consumer = new Consumer(connection);
     try {
-      await consumer.#read();
+      await consumer.#read(stream);
     } finally {
       await connection.close();
     }
     return consumer;
   }
 
-  async #read(): Promise<void> {
+  async #read(stream: string): Promise<void> {
     const client = jetstream(this.#connection);
-    const source = await client.consumers.get('ledger');
+    const source = await client.consumers.get(stream);
     let { num_pending: left } = await source.info();
     while (left > 0)
       for await (const message of await source.fetch({ max_messages: left, expires: 5_000 })) {
@@ -191,8 +192,58 @@ describe.skipIf(!hasNats)(
       expect(first.errors).toContain('[sync-table-busy]');
       await second.kill('SIGTERM');
     });
+
+    test('behavior: after a kill between two messages of a block a consumer has its rows once', async () => {
+      const { slot, signatures } = await findBlock();
+      // Rows of 90 KB, so that a message has two of them.
+      const names = Array.from({ length: 900 }, (_, i) => `signature_${i}`);
+      const columns = Object.fromEntries(names.map((name) => [name, 'transaction.signature']));
+      const file = join(folder, 'wide.yaml');
+      const tables = { wide: { fromBlock: slot, instructions: [{}], columns } };
+      writeFileSync(file, JSON.stringify({ tables }));
+      const relay = await startHoldingRelay(nats.ports[0] ?? 0, {
+        subject: 'blocks.wide',
+        messageCount: 2,
+      });
+      const start = (port: number | undefined) =>
+        new SyncProcess([
+          ...[world.directUrl, '--to', `nats://127.0.0.1:${port}/blocks`],
+          ...['--tables', file, '--to-block', `${slot}`],
+        ]).start();
+      const killed = start(relay.port);
+      try {
+        await Promise.race([relay.held, killed.finish()]);
+        expect(killed.hasEnded, killed.errors).toBe(false);
+      } finally {
+        await killed.kill();
+        relay.close();
+      }
+      const before = await Consumer.readAll('blocks');
+      expect(before.counts).toEqual({ start: 1, rows: 1, rollback: 0 });
+      expect(before.rows.length).toBeLessThan(signatures.length);
+      const next = start(nats.ports[0]);
+      expect(await next.finish(), next.errors).toBe(0);
+      expect(next.errors).not.toContain('indexes');
+      const after = await Consumer.readAll('blocks');
+      expect(after.counts).toMatchObject({ start: 1, rollback: 1 });
+      expect(after.rows.map((row) => row['signature_0'])).toEqual(signatures);
+    });
   },
 );
+
+/** Returns a final block that needs at least two messages, with the signature of each instruction. */
+async function findBlock(): Promise<{ slot: number; signatures: readonly string[] }> {
+  for (let slot = firstSlot; ; slot++) {
+    if (world.node.ledger.chain.blockAt(slot) === undefined) continue;
+    const { transactions } = await world.readBlock<NodeBlock>(slot);
+    const signatures = transactions.flatMap(({ transaction, meta }) => {
+      const inner = meta.innerInstructions.flatMap(({ instructions }) => instructions);
+      const count = transaction.message.instructions.length + inner.length;
+      return Array<string>(count).fill(transaction.signatures[0] ?? '');
+    });
+    if (signatures.length > 4) return { slot, signatures };
+  }
+}
 
 interface Cursor {
   readonly blocks: readonly { readonly hash: string }[];

@@ -3,6 +3,7 @@ export type SyncEvent = { readonly table: string } & (
   | { readonly kind: 'load-start'; readonly first: number; readonly last: number }
   /** `slots` more of the history are stored. */
   | { readonly kind: 'load'; readonly slots: number; readonly rows: number }
+  /** The load is stored, and a target that has indexes creates them. */
   | { readonly kind: 'index' }
   | { readonly kind: 'follow'; readonly slot: number | undefined }
   | { readonly kind: 'fill'; readonly columns: readonly string[]; readonly last: number }

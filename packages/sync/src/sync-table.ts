@@ -128,12 +128,12 @@ export class TableSync {
   }
 
   async #load(store: TableStore, signal: AbortSignal): Promise<Position> {
-    const { workerCount, plan } = this.#options;
+    const { workerCount, plan, target } = this.#options;
     const { onEvent } = this.#dependencies;
     let { spans } = store.state;
     if (spans.length === 0) {
       const { first, last } = await this.#historyRange(signal);
-      const countMax = this.#options.target.isSequential ? 1 : workerCount * spansPerWorker;
+      const countMax = target.isSequential ? 1 : workerCount * spansPerWorker;
       spans = splitRange(first, last, countMax);
       if (spans.length === 0) {
         await store.finishLoad(null, first);
@@ -160,7 +160,7 @@ export class TableSync {
         if (span === lastSpan) cursor = end;
       }
     });
-    onEvent({ kind: 'index', table: plan.name });
+    if (!target.isSequential) onEvent({ kind: 'index', table: plan.name });
     const nextBlock = lastSpan.last + 1;
     await store.finishLoad(cursor, nextBlock);
     return { cursor, nextBlock };
