@@ -1,5 +1,8 @@
 /** Tests the workbench: the form, the editor, the results, and many rows. */
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { transformWithEsbuild } from 'vite';
@@ -242,6 +245,34 @@ test('behavior: the copied programs run and return the same blocks', async () =>
   const logged = await runProgram(process.execPath, args);
   expect([...logged.matchAll(/number: (\d+)/g)].map(([, slot]) => slot)).toEqual(slots);
   await page.context().close();
+});
+
+test('behavior: the card has a command that stores the query in a database', async () => {
+  const watched = await world.open(linkTo(balances), {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const { page } = watched;
+  const card = page.locator('[aria-label="Sync this query to a database"]');
+  await card.locator('button:has-text("DuckDB")').click();
+  expect(await card.locator('.raw').textContent()).toContain('--to duckdb:');
+  await card.locator('button:has-text("PostgreSQL")').click();
+  await card.locator('[aria-label="Copy command"]').click();
+  await card.locator('[aria-label="Copied"]').waitFor();
+  const command = (await page.evaluate(() => navigator.clipboard.readText())).trim();
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-card-'));
+  const sluice = `${process.execPath} ${join(repository, 'packages/server/bin/sluice.js')}`;
+  // A dry run prints the statements for the database and rows of the service.
+  const script = `cd ${folder} && ${command.replace('npx sluice', sluice)} --dry-run`;
+  const printed = await runProgram('bash', ['-c', script]);
+  rmSync(folder, { recursive: true, force: true });
+  expect(printed).toContain('create table "public"."balances"');
+  expect(printed).toContain('-- 5 rows');
+  await page.click('.editor-box .cm-content');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText('{"fromBlock": 5}');
+  await card.locator('text=Each kind becomes a table').waitFor();
+  await watched.expectSound();
+  await watched.close();
 });
 
 /** Returns the output of the program. Fails if the program fails. */

@@ -5,13 +5,7 @@ import { apiKey } from '../../state/connection.ts';
 import { statusOf } from '../../state/datasets.ts';
 import type { JsonObject } from './query-model.ts';
 import { buildRecipes } from './recipes.ts';
-import {
-  type ProgramTarget,
-  writeCurl,
-  writePython,
-  writeSync,
-  writeTypeScript,
-} from './write-programs.ts';
+import { type ProgramTarget, writeCurl, writePython, writeTypeScript } from './write-programs.ts';
 
 interface QueryToolbarProps {
   readonly dataset: string;
@@ -40,7 +34,6 @@ export function QueryToolbar(props: QueryToolbarProps) {
           ['curl', copy(writeCurl)],
           ['TypeScript', copy(writeTypeScript)],
           ['Python', copy(writePython)],
-          ['Tables in PostgreSQL', copy(writeSync)],
           ['Link', () => void copyText(location.href)],
         ]}
       />

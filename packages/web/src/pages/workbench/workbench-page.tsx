@@ -11,6 +11,7 @@ import { QueryForm } from './query-form.tsx';
 import { formatQuery, parseText } from './query-model.ts';
 import { QueryToolbar } from './query-toolbar.tsx';
 import { ResultPanel } from './results/result-panel.tsx';
+import { SyncCard } from './sync-card.tsx';
 import { useQueryText } from './use-query-text.ts';
 import { useRun } from './use-run.ts';
 import { useSchema } from './use-schema.ts';
@@ -139,6 +140,7 @@ export function WorkbenchPage({ parameters }: PageProps) {
           <ResultPanel dataset={dataset} run={run} version={version} />
         )}
       </div>
+      {query !== undefined && isValid && <SyncCard dataset={dataset} query={query} />}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-/** Writes a query as a program: for a shell, for TypeScript with the client library, for Python without a library, for a database. */
+/** Writes a query as a program: for a shell, for TypeScript with the client library, for Python without a library, and the command for a database. */
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { filterRows, replacedRows } from '@sluice/protocol/request-table';
 import { hasMembers } from '@sluice/protocol/unknown-value';
@@ -54,8 +54,23 @@ with urllib.request.urlopen(request) as response:
 `;
 }
 
-/** Writes the command that keeps a table for each kind of selected records. A table has no related records, so the flags for them are left out. */
-export function writeSync(query: JsonObject, { url, hasKey }: ProgramTarget): string {
+/** The targets of `sluice sync`, with an address to change. */
+export const SYNC_TARGETS = {
+  PostgreSQL: 'postgres://127.0.0.1/mine',
+  DuckDB: 'duckdb:ledger.duckdb',
+  NATS: 'nats://127.0.0.1:4222/ledger',
+  Parquet: 'parquet:./tables',
+} as const;
+
+/**
+ * Writes the command that keeps a table for each kind of selected records. A table has no related records, so the flags for them are left
+ * out. Returns undefined if the query selects no records.
+ */
+export function writeSync(
+  query: JsonObject,
+  { url, hasKey }: ProgramTarget,
+  to: keyof typeof SYNC_TARGETS,
+): string | undefined {
   const tables = RECORD_ARRAY_NAMES.flatMap((array) => {
     const items = query[array];
     if (!Array.isArray(items)) return [];
@@ -67,11 +82,14 @@ export function writeSync(query: JsonObject, { url, hasKey }: ProgramTarget): st
     const name = array === 'tokenBalances' ? 'token_balances' : array;
     return [[name, { fromBlock: query['fromBlock'], [array]: filtered }]];
   });
+  if (tables.length === 0) return undefined;
   const file = JSON.stringify({ tables: Object.fromEntries(tables) }, null, 2);
   const key = hasKey ? 'SLUICE_KEY=$SLUICE_KEY ' : '';
+  const last = query['toBlock'];
+  const end = typeof last === 'number' ? ` --to-block ${last}` : '';
   return `cat > tables.yaml <<'END'
 ${file}
 END
-${key}npx sluice sync ${url} --to postgres://127.0.0.1/mine --tables tables.yaml
+${key}npx sluice sync ${url} --to ${SYNC_TARGETS[to]} --tables tables.yaml${end}
 `;
 }
