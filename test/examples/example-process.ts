@@ -28,8 +28,8 @@ export class ExampleProcess {
   output = '';
   errors = '';
 
-  constructor(name: string, environment: Readonly<Record<string, string>>, args: string[] = []) {
-    this.#args = [join(folder, 'dist', `${name}.js`), ...args];
+  constructor(name: string, environment: Readonly<Record<string, string>>) {
+    this.#args = [join(folder, 'dist', `${name}.js`)];
     this.#environment = environment;
   }
 

@@ -1,10 +1,7 @@
 /** Runs the examples as processes that are killed and restarted while the ledger forks. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, expect, test } from 'vitest';
-import { decodeBase58 } from '../../packages/client/src/base/base58.ts';
+import { expect, test } from 'vitest';
 import { createClient } from '../../packages/client/src/client.ts';
 import { StormWorld } from '../client/storm-world.ts';
 import { repositoryRoot } from '../repository-files.ts';
@@ -14,23 +11,18 @@ import { expectBalances } from './expect-balances.ts';
 import { startPglite } from './pglite-server.ts';
 import { hasPostgres, startPostgres } from './postgres-server.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sluice-examples-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
 const firstSlot = 60;
 const toBlock = 220;
 /** Forks end this many slots before the last slot, so that the last block read is final. */
 const calmSlots = 60;
 const slotMs = 400;
-const amm = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
-const swapStart = '0xf8c69e91e17587c8';
 const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
 test('limit: each example is shorter than 120 lines', () => {
   const files = readdirSync(join(repositoryRoot, 'examples')).filter((name) =>
     name.endsWith('.ts'),
   );
-  expect(files).toHaveLength(3);
+  expect(files).toHaveLength(2);
   for (const file of files) {
     const text = readFileSync(join(repositoryRoot, 'examples', file), 'utf8');
     expect(text.split('\n').length, file).toBeLessThanOrEqual(120);
@@ -56,51 +48,11 @@ async function readTransfers(url: string): Promise<string[]> {
   return calls;
 }
 
-/**
- * Returns the swaps of the AMM with their tokens, from the arguments and the accounts of the instructions: the amount
- * sold and the two mints.
- */
-async function readAmmSwaps(url: string): Promise<string[]> {
-  const query = {
-    fromBlock: firstSlot,
-    toBlock,
-    fields: {
-      instruction: { transactionIndex: true, instructionAddress: true, accounts: true, data: true },
-    },
-    instructions: [{ programId: amm, d8: swapStart, isCommitted: true }],
-  } as const;
-  const swaps: string[] = [];
-  for await (const batch of createClient({ url }).stream(query, { finalized: true })) {
-    if (batch.kind === 'rollback') continue;
-    for (const block of batch.blocks) {
-      const names = namesOf(block);
-      for (const [i, { accounts, data }] of block.instructions.entries()) {
-        const sold = Buffer.from(decodeBase58(data)).readBigUInt64LE(8);
-        swaps.push(`${names[i]} ${sold} ${accounts[9]} ${accounts[10]}`);
-      }
-    }
-  }
-  return swaps;
-}
-
 function namesOf(block: { header: { number: number }; instructions: readonly Call[] }): string[] {
   return block.instructions.map(
     (call) =>
       `${block.header.number}/${call.transactionIndex}/${call.instructionAddress.join('.')}`,
   );
-}
-
-async function readSwaps(file: string): Promise<string[]> {
-  const db = await (await DuckDBInstance.create(file)).connect();
-  const rows = await db.runAndReadAll(
-    'select slot, transaction_index, address, amount_in, mint_in, mint_out, amount_out, signature from swap order by rowid',
-  );
-  db.closeSync();
-  return rows.getRows().map(([slot, index, address, sold, mintIn, mintOut, bought, signature]) => {
-    expect(String(signature).length).toBeGreaterThan(60);
-    expect(Number(bought)).toBeGreaterThan(0);
-    return `${slot}/${index}/${address} ${sold} ${mintIn} ${mintOut}`;
-  });
 }
 
 /** The records of a page that follows the rules in the first lines of the example. */
@@ -124,7 +76,7 @@ class Page {
   }
 }
 
-test(`behavior: balances, swaps and a page equal the chain after forks, kills and broken connections${hasPostgres ? '' : ' (without PostgreSQL, which is not installed here)'}`, async () => {
+test(`behavior: balances and a page equal the chain after forks, kills and broken connections${hasPostgres ? '' : ' (without PostgreSQL, which is not installed here)'}`, async () => {
   compileExamples();
   const databases = [await startPglite(), ...(hasPostgres ? [await startPostgres()] : [])];
   const world = await StormWorld.start({
@@ -141,13 +93,11 @@ test(`behavior: balances, swaps and a page equal the chain after forks, kills an
     FROM_BLOCK: String(firstSlot),
     TO_BLOCK: String(toBlock),
   };
-  const file = join(folder, 'swaps.duckdb');
   const tables = databases.map(
     ({ url }) => new ExampleProcess('token-balances', { ...source, DATABASE_URL: url }),
   );
-  const swaps = new ExampleProcess('swap-feed', source, [file]);
   const relay = new ExampleProcess('browser-relay', { ...source, PORT: '0' });
-  const all = [...tables, swaps, relay];
+  const all = [...tables, relay];
   const stop = new AbortController();
   try {
     for (const one of all) one.start();
@@ -175,7 +125,7 @@ test(`behavior: balances, swaps and a page equal the chain after forks, kills an
         world.slot + (toBlock - calmSlots - world.slot) / (2 - kill),
         (head) => tip === head,
       );
-      for (const one of [...tables, swaps]) {
+      for (const one of tables) {
         await one.kill();
         one.start();
       }
@@ -185,13 +135,10 @@ test(`behavior: balances, swaps and a page equal the chain after forks, kills an
     }
     all.push(fixedRelay);
     world.node.ledger.time.advance((toBlock + calmSlots - world.slot) * slotMs);
-    await Promise.all([...tables, swaps].map((one) => one.finish()));
+    await Promise.all(tables.map((one) => one.finish()));
     await following;
     for (const database of databases)
       await expectBalances(world.directUrl, database, { first: firstSlot, last: toBlock });
-    const expected = await readAmmSwaps(world.directUrl);
-    expect(expected.length).toBeGreaterThan(50);
-    expect(await readSwaps(file)).toEqual(expected);
     const transfers = await readTransfers(world.directUrl);
     const shown = () =>
       page.blocks.filter(({ header }) => header.number <= toBlock).flatMap(namesOf);
