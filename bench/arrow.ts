@@ -8,7 +8,7 @@ import { Engine } from '@sluice/server/dist/engine/engine.js';
 import type { Query } from '@sluice/server/dist/query/query.js';
 import { selectTable } from '@sluice/server/dist/query/select-table.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
-import { type Benchmark, quantilesOf } from './benchmark.ts';
+import { type Benchmark, quantilesOf, usedMs } from './benchmark.ts';
 import { corpusBlocks } from './corpus-blocks.ts';
 import { makeQueries } from './first-scan/make-queries.ts';
 import { parseBody } from './parse-body.ts';
@@ -18,12 +18,6 @@ import { alignTable } from './report-text.ts';
 const cacheBytesMax = 1 << 28;
 const warmRunCount = 3;
 const sampleBlockCount = 12;
-
-/** Processor time of this process, which depends less on the load of the machine than wall-clock time. */
-function usedMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e3;
-}
 
 interface Side {
   readonly query: Query;

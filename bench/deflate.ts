@@ -5,7 +5,7 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { DeflateEncoder } from '@sluice/kernels/deflate-encoder';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
-import { type Benchmark, type Quantiles, quantilesOf, UsageFailure } from './benchmark.ts';
+import { type Benchmark, type Quantiles, quantilesOf, UsageFailure, usedMs } from './benchmark.ts';
 import { corpusBlocks } from './corpus-blocks.ts';
 import { parseBody } from './parse-body.ts';
 import { readArgs, readCount } from './read-args.ts';
@@ -18,12 +18,6 @@ const warmRunCount = 5;
 interface Subject {
   readonly name: string;
   readonly pieces: readonly Uint8Array[];
-}
-
-/** Processor time of this process, which depends less on the load of the machine than wall-clock time. */
-function usedMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e3;
 }
 
 /** One encoder and its measurements. */

@@ -3,6 +3,7 @@ import { arrowBenchmark } from './arrow.ts';
 import { type Benchmark, UsageFailure } from './benchmark.ts';
 import { binaryImportBenchmark } from './binary-import.ts';
 import { clientBenchmark } from './client/client-benchmark.ts';
+import { decodingBenchmark } from './decoding.ts';
 import { deflateBenchmark } from './deflate.ts';
 import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
 import { historyBenchmark } from './history/history-benchmark.ts';
@@ -19,6 +20,7 @@ const benchmarks: readonly Benchmark[] = [
   simulatorBenchmark,
   deflateBenchmark,
   arrowBenchmark,
+  decodingBenchmark,
   firstScanBenchmark,
   serviceBenchmark,
   lookupBenchmark,

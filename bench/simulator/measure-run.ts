@@ -1,6 +1,6 @@
 /** Measures how long blocks take to generate and print, compared with `JSON.parse` of their text in the same second. */
 import { createHash } from 'node:crypto';
-import { type Quantiles, quantilesOf } from '../benchmark.ts';
+import { type Quantiles, quantilesOf, usedMs } from '../benchmark.ts';
 
 /** Generating and parsing alternate whenever this much text has been generated. */
 const pieceBytes = 2_000_000;
@@ -86,10 +86,4 @@ function measureHalf(render: (slot: number) => Uint8Array, start: number, end: n
     half.parsedMs += usedMs() - parseStartMs;
   }
   return half;
-}
-
-/** Returns the processor time of this process, which depends less on other load than wall-clock time. */
-function usedMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e3;
 }
