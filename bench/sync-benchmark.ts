@@ -10,7 +10,7 @@ import { datasetName, ServiceProcess } from './service/processes.ts';
 import { importSimulated, prepareStoredData } from './service/stored-data.ts';
 
 const text = { type: 'string' } as const;
-const tables = ['token_balances', 'balances'] as const;
+const tables = ['token_balances', 'balances', 'instructions', 'transactions'] as const;
 const firstSlot = 1_000;
 
 export const syncBenchmark: Benchmark = {
