@@ -346,3 +346,19 @@ test('behavior: with closing, the closing record of each response is an event an
   const closings = events.filter(({ kind }) => kind === 'closing');
   expect(closings).toEqual(Array(3).fill({ kind: 'closing', url, ...record }));
 });
+
+test('error: response-malformed for a closing record that is not JSON', async () => {
+  let count = 0;
+  const server = createServer((_request, response) => {
+    const isWrong = count++ === 0;
+    const record = isWrong ? 'x' : '{"reason":"complete"}';
+    response.end(`{"header":{"number":5,"hash":"a"}}\n{"closing":${record}}\n`);
+  });
+  const events: ClientEvent[] = [];
+  const url = await listen(server);
+  const client = createClient({ url, onEvent: (event) => events.push(event) }, dependencies);
+  const stream = client.stream({ ...query, fromBlock: 5, toBlock: 5 }, { closing: true });
+  await collect(stream).catch(() => undefined);
+  const retries = events.flatMap((event) => (event.kind === 'retry' ? [event.error.code] : []));
+  expect(retries[0]).toBe('response-malformed');
+});

@@ -245,8 +245,13 @@ const closingStart = `{"${CLOSING_KEY}":`;
 /** Returns the closing record of a response, or undefined if the line is that of a block. */
 function parseClosing(line: string): ClosingRecord | undefined {
   if (!line.startsWith(closingStart)) return undefined;
-  const record: { readonly [CLOSING_KEY]: ClosingRecord } = JSON.parse(line);
-  return record[CLOSING_KEY];
+  try {
+    const record: { readonly [CLOSING_KEY]: ClosingRecord } = JSON.parse(line);
+    return record[CLOSING_KEY];
+  } catch (cause) {
+    const detail = `the closing record is not JSON: ${line.slice(0, 100)}`;
+    throw new SluiceError('response-malformed', { detail, cause });
+  }
 }
 
 /** Removes the finalized head that the consumer did not select. */

@@ -10,6 +10,7 @@ import {
 } from '@sluice/protocol/field-table';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import type { BlockRange } from '../engine/segment-run.ts';
+import { groupWindows, windowSlots } from '../stream/lookups/digest-files.ts';
 
 /** The first slot at which two datasets differ. */
 export interface Difference {
@@ -37,8 +38,11 @@ export interface CompareOptions {
 
 type Pair<Value> = readonly [Value, Value];
 
-/** The slots that are compared at once: a difference is found before the digests of the rest are computed. */
-const stepSlots = 16_384;
+/**
+ * The slots that are compared at once, so that a difference is found before the digests of the rest are computed. A step ends where a stored
+ * sum of digests ends, so that a service reads one file for it.
+ */
+const stepSlots = groupWindows * windowSlots;
 
 /** Compares the final blocks that two datasets both have, by digests, and finds the first difference by bisection. */
 export async function compareDatasets(
@@ -47,8 +51,8 @@ export async function compareDatasets(
 ): Promise<Comparison> {
   const { first, last } = await sharedRange(clients, range, signal);
   let blocks = 0;
-  for (let from = first; from <= last; from += stepSlots) {
-    const to = Math.min(last, from + stepSlots - 1);
+  for (let from = first, to = -1; from <= last; from = to + 1) {
+    to = Math.min(last, from - (from % stepSlots) + stepSlots - 1);
     const [here, there] = await digests(clients, { first: from, last: to }, signal);
     if (here.version !== there.version)
       throw new CodedError('verify-versions-differ', {
