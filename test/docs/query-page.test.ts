@@ -4,6 +4,7 @@ import { fieldRows, KINDS, type WireType } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { renderFieldTables, renderItemTables, renderLimits } from '@sluice/protocol/render-tables';
 import { expect, test } from 'vitest';
+import { makeSet } from '../../packages/server/src/engine/testing/test-sets.ts';
 import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
 import { readGoldenQueries } from '../golden/read-golden.ts';
 
@@ -29,10 +30,12 @@ test('behavior: the page has the tables of the protocol', () => {
 });
 
 test('behavior: every example is a valid query', () => {
+  const exchanges = makeSet('exchanges', []);
+  const sets = { names: ['exchanges'], find: () => exchanges };
   const examples = codeBlocks('json');
   expect(examples.length).toBeGreaterThan(4);
   for (const example of examples) {
-    parseQueryBody(example, { limits: QUERY_LIMITS, dialects: DIALECTS });
+    parseQueryBody(example, { limits: QUERY_LIMITS, dialects: DIALECTS, sets });
   }
 });
 

@@ -137,6 +137,27 @@ export const COMMAND_ERRORS = {
     status: 400,
     text: 'the IDL does not contain the address of its program; register it with the address',
   },
+  // A set of addresses.
+  'query-set-unknown': {
+    status: 400,
+    text: 'the service has no set of addresses with this name; create it with: sluice sets put NAME FILE',
+  },
+  'query-set-changed': {
+    status: 400,
+    text: 'the service no longer has this version of the set; leave out the version to use the current one',
+  },
+  'set-invalid': {
+    status: 400,
+    text: 'the file is not a list of addresses; correct it',
+  },
+  'set-too-large': {
+    status: 400,
+    text: 'the sets of addresses would exceed a limit; divide the set, or remove another one',
+  },
+  'set-unknown': {
+    status: 404,
+    text: 'there is no set with this name; sluice sets list shows all',
+  },
   // A repair.
   'repair-source-missing': {
     text: 'no source of the repair has this part; give a backup with --from, or a node with --rpc',

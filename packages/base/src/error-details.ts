@@ -295,6 +295,9 @@ export interface ErrorDetails {
   'range-unavailable': ValueDetail;
   'idl-invalid': { readonly path: string; readonly expected: string; readonly name?: string };
   'idl-address-missing': { readonly name: string };
+  'set-invalid': { readonly line?: number; readonly fault?: string; readonly allowed: string };
+  'set-too-large': { readonly allowed: string };
+  'set-unknown': { readonly name: string };
   'query-address-invalid': ValueDetail;
   'query-block-number-invalid': ValueDetail;
   'query-discriminator-invalid': ValueDetail;
@@ -304,6 +307,8 @@ export interface ErrorDetails {
   'query-key-unknown': ValueDetail;
   'query-log-kind-invalid': ValueDetail;
   'query-name-unknown': ValueDetail;
+  'query-set-changed': ValueDetail;
+  'query-set-unknown': ValueDetail;
   'query-not-json': ValueDetail | { readonly file: string; readonly fault: string };
   'query-not-utf8': ValueDetail;
   'query-too-deep': ValueDetail;

@@ -325,11 +325,11 @@ export const ERRORS = {
   'time-not-reached': { status: 404, text: 'no stored block has this time or a later one yet' },
   'operator-path-unknown': {
     status: 404,
-    text: 'this path does not exist; the operator listener has /ready, /health, /metrics and /idls',
+    text: 'this path does not exist; the operator listener has /ready, /health, /metrics, /idls and /sets',
   },
   'operator-not-local': {
     status: 403,
-    text: 'IDLs are changed from the machine of the service only; send the request from there, or change the configuration',
+    text: 'IDLs and sets are changed from the machine of the service only; send the request from there, or change the configuration',
   },
   'method-wrong': { status: 405, text: 'this path does not support this method' },
   'request-too-slow': { status: 408, text: 'the request did not arrive in time; send it faster' },

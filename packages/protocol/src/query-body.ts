@@ -5,11 +5,19 @@ import type { ITEMS } from './request-table.ts';
 
 type List<Value> = Value | readonly Value[] | null;
 
+/** A set of addresses that the service stores. The version is that of an earlier response; without it, the current one is used. */
+export interface SetBody {
+  readonly set: string;
+  readonly version?: string;
+}
+
 type FilterBody<Row> = Row extends { value: 'boolean' }
   ? boolean | null
   : Row extends { value: 'logKind' }
     ? List<LogKind>
-    : List<string>;
+    : Row extends { value: 'address' }
+      ? List<string | SetBody>
+      : List<string>;
 
 /** An item of one array of a query. `{}` selects every record of its kind. */
 export type ItemBody<A extends RecordArray> = {

@@ -113,9 +113,17 @@ function buildValueSchema(row: Exclude<FilterRow, { value: 'boolean' }>): TSchem
     case 'name':
       return Type.String();
     default:
-      return Type.String({ pattern: ADDRESS_PATTERN });
+      return Type.Union([Type.String({ pattern: ADDRESS_PATTERN }), SET]);
   }
 }
+
+const SET = Type.Object(
+  {
+    set: Type.String({ pattern: '^[\\w-]{1,64}$' }),
+    version: Type.Optional(Type.String({ description: 'Default: the current version.' })),
+  },
+  { ...strict, description: 'All addresses of a set that the service stores under this name.' },
+);
 
 function orNull(schema: TSchema, description?: string): TSchema {
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });

@@ -7,7 +7,7 @@ import type { RECORD_ARRAYS, RecordArray } from './field-table.ts';
 /**
  * The values of a filter. All types except `boolean` take a list, or a single value as a list of one.
  *
- *   address        base58 of 32 bytes
+ *   address        base58 of 32 bytes, or a set of addresses by its name
  *   discriminator  `0x` and the hex digits of exactly `bytes` bytes: the start of the data
  *   prefix         `0x` and the hex digits of up to `bytes` bytes: the start of the data
  *   name           a name of an IDL
@@ -209,7 +209,7 @@ export function relationRows<A extends RecordArray>(
 export function describeValues(row: FilterRow): string {
   switch (row.value) {
     case 'address':
-      return 'base58 of 32 bytes';
+      return 'base58 of 32 bytes, or `{ "set": NAME }`';
     case 'logKind':
       return '`log`, `data`, `other`';
     case 'boolean':

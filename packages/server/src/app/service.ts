@@ -25,6 +25,7 @@ import {
   type ServedDataset,
 } from '../http/served-dataset.ts';
 import type { IngestStatus } from '../ingest/ingester.ts';
+import { nodeFs } from '../storage/node-fs.ts';
 import { AnswerCache } from '../stream/answer-cache.ts';
 import { CachedEvaluator } from '../stream/cached-evaluator.ts';
 import { DatasetSegments } from '../stream/dataset-segments.ts';
@@ -41,11 +42,12 @@ import { IdlStore, readConfiguredIdls } from './idl-store.ts';
 import { addAnswerCacheMetrics, addDatasetMetrics } from './metrics/dataset-metrics.ts';
 import { addProcessMetrics } from './metrics/process-metrics.ts';
 import { addTimingMetrics, type TimingMetrics, watchVisibleLag } from './metrics/timing-metrics.ts';
+import { SetStore } from './set-store.ts';
 
 export interface ServiceOptions {
   readonly config: Pick<
     Config,
-    'listen' | 'admin' | 'engine' | 'limits' | 'role' | 'store' | 'idl'
+    'data' | 'listen' | 'admin' | 'engine' | 'limits' | 'role' | 'store' | 'idl'
   >;
   /** `null` if no key is required. */
   readonly keys: readonly ApiKey[] | null;
@@ -118,8 +120,11 @@ export class Service {
   port = 0;
   adminPort = 0;
 
-  private constructor(options: ServiceOptions, dependencies: ServiceDependencies) {
-    const { config, keys, version } = options;
+  private constructor(
+    options: ServiceOptions & { readonly sets: SetStore },
+    dependencies: ServiceDependencies,
+  ) {
+    const { config, keys, version, sets } = options;
     const metrics = new Metrics();
     this.timings = addTimingMetrics(metrics);
     // Every stream listens to this signal. Without this call Node would report so many listeners as a leak.
@@ -158,6 +163,7 @@ export class Service {
         datasets: this.#directory,
         keys: () => this.#keys,
         idls: () => this.#idls.registry,
+        sets,
         metrics,
         newRequestId: randomUUID,
       },
@@ -169,6 +175,7 @@ export class Service {
       notReadyReason,
       unavailable,
       idls: this.#idls,
+      sets,
       newRequestId: randomUUID,
       reportFault: (error) =>
         dependencies.log.error({ err: error }, 'a request of an operator failed'),
@@ -177,8 +184,9 @@ export class Service {
 
   /** Listens on both addresses, or on neither if one fails. */
   static async start(options: ServiceOptions, dependencies: ServiceDependencies): Promise<Service> {
-    const { listen, admin } = options.config;
-    const service = new Service(options, dependencies);
+    const { data, listen, admin } = options.config;
+    const sets = await SetStore.open(data, { fs: nodeFs, log: dependencies.log });
+    const service = new Service({ ...options, sets }, dependencies);
     try {
       service.port = await service.#public.listen(listen.host, listen.port);
       service.adminPort = await service.#admin.listen(admin.host, adminPort(options.config));

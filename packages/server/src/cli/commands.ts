@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   verify: async () => (await import('./commands/verify.ts')).buildVerifyCommand,
   repair: async () => (await import('./commands/repair.ts')).buildRepairCommand,
   keys: async () => (await import('./commands/keys.ts')).buildKeysCommand,
+  sets: async () => (await import('./commands/sets.ts')).buildSetsCommand,
   simulate: async () => (await import('./commands/simulate.ts')).buildSimulateCommand,
   pack: async () => (await import('./commands/pack.ts')).buildPackCommand,
   inspect: async () => (await import('./commands/inspect.ts')).buildInspectCommand,

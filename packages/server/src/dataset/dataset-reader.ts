@@ -11,7 +11,7 @@ import type { CachedLocation } from '../object-store/cached-range-file.ts';
 import type { Urgency } from '../object-store/gate.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
 import type { AlarmCode } from './alarm-codes.ts';
-import type { SlotRanges } from './history/index-reader.ts';
+import type { IndexKey, SlotRanges } from './history/index-reader.ts';
 import type { Manifest } from './manifest.ts';
 
 export interface DatasetReader {
@@ -42,8 +42,8 @@ export interface DatasetReader {
   remoteSegment?(segment: SealedSegment): RemoteSegment | undefined;
   /** Returns the headers of a sealed segment's blocks, ascending. Recent ones are cached. */
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
-  /** Looks a key up in an index over segments. Absent if the dataset has no such indexes. */
-  readonly findSlots?: (run: IndexRun, hash: number) => Promise<SlotRanges>;
+  /** Looks a key, or all keys of a set, up in an index over segments. Absent if the dataset has no such indexes. */
+  readonly findSlots?: (run: IndexRun, key: IndexKey) => Promise<SlotRanges>;
   /** Returns the content of a list of segments. Recent ones are cached. */
   readonly readList: ReadList;
 

@@ -34,7 +34,7 @@ import type {
   StorageStatus,
 } from './dataset-reader.ts';
 import { DatasetWriter } from './dataset-writer.ts';
-import { IndexReader, type SlotRanges } from './history/index-reader.ts';
+import { type IndexKey, IndexReader, type SlotRanges } from './history/index-reader.ts';
 import type { MakeIndex } from './history/index-thread.ts';
 import type { Manifest } from './manifest.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
@@ -282,9 +282,9 @@ export class Dataset implements DatasetReader {
   }
 
   /** An index that cannot be read excludes nothing, so that queries are slower but complete. */
-  readonly findSlots = async (run: IndexRun, hash: number): Promise<SlotRanges> => {
+  readonly findSlots = async (run: IndexRun, key: IndexKey): Promise<SlotRanges> => {
     try {
-      return await this.#parts.indexes.find(run, hash);
+      return await this.#parts.indexes.find(run, key);
     } catch (error) {
       if (!isCodedError(error)) throw error;
       this.alarms.raise('dataset-upkeep-failed', error);

@@ -9,6 +9,7 @@ import { decodeBase58 } from '@sluice/base/base58';
 import { TARGET_PROGRAM } from '@sluice/kernels/layout/selection';
 import { type LogKind, RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { FilterName, RelationName } from '@sluice/protocol/request-table';
+import { SetKeys } from '../query/address-set.ts';
 import type { AddressList, Hex, Item, Selection } from '../query/query.ts';
 import { intersect, unite } from '../segment/indexes/ascending-lists.ts';
 import type { SegmentIndex } from '../segment/indexes/segment-index.ts';
@@ -126,28 +127,38 @@ type FilterValue = AddressList | readonly Hex[] | readonly LogKind[] | boolean;
 
 /** Returns the ids of the addresses that occur in the segment, ascending. */
 function findIds(list: AddressList, index: SegmentIndex): Uint32Array {
+  const { keys, sets } = keysOf(list);
   const ids: number[] = [];
-  for (const key of keysOf(list)) {
+  for (const key of keys) {
     const id = index.find(key);
     if (id !== undefined) ids.push(id);
   }
-  return Uint32Array.from(ids).sort();
+  const single = Uint32Array.from(ids).sort();
+  return sets.length === 0 ? single : unite([single, ...sets.map((set) => index.findSet(set))]);
 }
 
-const knownKeys = new WeakMap<AddressList, readonly Uint8Array[]>();
+interface ListKeys {
+  readonly keys: readonly Uint8Array[];
+  readonly sets: readonly SetKeys[];
+}
 
-/** Returns the addresses of a list as bytes. They are decoded once for all segments of a query. */
-function keysOf(list: AddressList): readonly Uint8Array[] {
-  let keys = knownKeys.get(list);
-  if (keys === undefined) {
-    keys = list.map((text) => {
-      const key = decodeBase58(text);
+const knownKeys = new WeakMap<AddressList, ListKeys>();
+
+/** Returns the addresses of a list as bytes, and its sets. They are decoded once for all segments of a query. */
+function keysOf(list: AddressList): ListKeys {
+  let known = knownKeys.get(list);
+  if (known === undefined) {
+    const keys = list.flatMap((value) => {
+      if (typeof value !== 'string') return [];
+      const key = decodeBase58(value);
       assert(key !== undefined, 'the parser has checked the addresses of a query');
-      return key;
+      return [key];
     });
-    knownKeys.set(list, keys);
+    const sets = list.flatMap((value) => (typeof value === 'string' ? [] : [new SetKeys(value)]));
+    known = { keys, sets };
+    knownKeys.set(list, known);
   }
-  return keys;
+  return known;
 }
 
 function hexToBytes(hex: string): Uint8Array {

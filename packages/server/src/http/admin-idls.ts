@@ -39,27 +39,28 @@ export async function answerIdls(request: IncomingMessage, idls: AdminIdls): Pro
   const [, name = ''] = /^\/idls\/([\w.-]{1,100})$/.exec(pathname) ?? [];
   if (name === '' && pathname !== idlsPath) throw new CodedError('operator-path-unknown');
   if (method === 'GET' || method === 'HEAD')
-    return reply(idls.list().filter((idl) => name === '' || idl.name === name));
+    return replyJson(idls.list().filter((idl) => name === '' || idl.name === name));
   if (name === '' || (method !== 'PUT' && method !== 'DELETE'))
     throw new CodedError('method-wrong');
   if (!isLocal(request)) throw new CodedError('operator-not-local');
   if (method === 'DELETE') {
     if (!idls.remove(name)) throw new CodedError('operator-path-unknown');
-    return reply({ removed: name });
+    return replyJson({ removed: name });
   }
   const slots = {
     fromSlot: slotOf(searchParams, 'fromSlot'),
     toSlot: slotOf(searchParams, 'toSlot'),
   };
   idls.put({ name, text: await readText(request), programId: programOf(searchParams), ...slots });
-  return reply(idls.list().filter((idl) => idl.name === name));
+  return replyJson(idls.list().filter((idl) => idl.name === name));
 }
 
-function reply(value: unknown): AdminReply {
+export function replyJson(value: unknown): AdminReply {
   return { status: 200, type: 'application/json', body: JSON.stringify(value) };
 }
 
-function isLocal({ socket }: IncomingMessage): boolean {
+/** Returns whether a request comes from the same machine. */
+export function isLocal({ socket }: IncomingMessage): boolean {
   return /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
 }
 
@@ -81,17 +82,24 @@ function slotOf(parameters: URLSearchParams, path: string): number | undefined {
 }
 
 async function readText(request: IncomingMessage): Promise<string> {
+  const body = await readBytes(request, bodyBytesMax);
+  if (body !== undefined) return body.toString();
+  const expected = `at most ${bodyBytesMax} bytes`;
+  throw new CodedError('idl-invalid', { path: 'the IDL', expected });
+}
+
+/** Returns the body of a request, or undefined if it is longer than allowed. */
+export async function readBytes(
+  request: IncomingMessage,
+  bytesMax: number,
+): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of request) {
     const bytes = Buffer.from(part);
     parts.push(bytes);
     length += bytes.length;
-    if (length > bodyBytesMax)
-      throw new CodedError('idl-invalid', {
-        path: 'the IDL',
-        expected: `at most ${bodyBytesMax} bytes`,
-      });
+    if (length > bytesMax) return undefined;
   }
-  return Buffer.concat(parts).toString();
+  return Buffer.concat(parts);
 }

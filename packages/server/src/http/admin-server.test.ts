@@ -3,6 +3,7 @@ import { type RegisteredIdl, readRegistered } from '@sluice/decode/idl-registry'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { AdminIdls } from './admin-idls.ts';
 import { AdminServer } from './admin-server.ts';
+import type { AdminSets } from './admin-sets.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { errorOf, type HttpResponse, send } from './testing/http-fixture.ts';
 
@@ -29,6 +30,12 @@ const idls: AdminIdls = {
 const metrics = new Metrics();
 metrics.counter({ name: 'test_total', help: 'A counter.' });
 
+const sets: AdminSets = {
+  list: () => [],
+  put: () => Promise.reject(new Error('not used')),
+  remove: async () => false,
+};
+
 beforeEach(async () => {
   reason = null;
   unavailable = [];
@@ -40,6 +47,7 @@ beforeEach(async () => {
     unavailable: () => unavailable,
     newRequestId: () => 'r1',
     idls,
+    sets,
     reportFault: (error) => faults.push(error),
   });
   port = await server.listen('127.0.0.1', 0);
@@ -111,6 +119,7 @@ test('error: listen-failed has the address and the code of the operating system'
     newRequestId: () => '',
     reportFault: () => undefined,
     idls,
+    sets,
   });
   await expect(other.listen('127.0.0.1', port)).rejects.toMatchObject({
     code: 'listen-failed',

@@ -1,9 +1,10 @@
-/** The listener for operators: readiness, health, metrics and IDLs. It listens on loopback by default. */
+/** The listener for operators: readiness, health, metrics, IDLs and sets of addresses. It listens on loopback by default. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { listeningPort } from '@sluice/base/listening-port';
 import { type AdminIdls, type AdminReply, answerIdls, idlsPath } from './admin-idls.ts';
+import { type AdminSets, answerSets, setsPath } from './admin-sets.ts';
 import { buildErrorReply } from './error-reply.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -16,11 +17,14 @@ export interface AdminServerDependencies {
   readonly unavailable: () => readonly string[];
   readonly newRequestId: () => string;
   readonly idls: AdminIdls;
+  readonly sets: AdminSets;
   /** Receives the error of a request that failed, for example because a metric could not be computed. */
   readonly reportFault: (error: unknown) => void;
 }
 
 const headersMsMax = 5_000;
+/** The largest set of addresses has 64 MB. */
+const requestMsMax = 30_000;
 const connectionCountMax = 64;
 
 export class AdminServer {
@@ -32,7 +36,7 @@ export class AdminServer {
     this.#server = createServer(
       {
         headersTimeout: headersMsMax,
-        requestTimeout: headersMsMax,
+        requestTimeout: requestMsMax,
         connectionsCheckingInterval: 1_000,
       },
       (request, response) => void this.#respond(request, response),
@@ -58,9 +62,12 @@ export class AdminServer {
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = this.#dependencies.newRequestId();
     const { method = '', url = '' } = request;
+    const { idls, sets } = this.#dependencies;
     const answer = url.startsWith(idlsPath)
-      ? answerIdls(request, this.#dependencies.idls)
-      : this.#answer(method, url, requestId);
+      ? answerIdls(request, idls)
+      : url.startsWith(setsPath)
+        ? answerSets(request, sets)
+        : this.#answer(method, url, requestId);
     const { status, type, body } = await answer.catch((error: unknown) => {
       if (isCodedError(error)) return refuse(error, requestId);
       this.#dependencies.reportFault(error);

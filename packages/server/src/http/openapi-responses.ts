@@ -38,6 +38,10 @@ export const headHeaders = {
 export const streamHeaders = {
   ...headHeaders,
   'X-Sqd-Data-Source': header(Type.String(), 'Always real_time; only in the dialect solana.'),
+  'Sluice-Sets': header(
+    Type.String(),
+    'The versions of the sets of addresses that the query refers to, NAME=VERSION; only if there are any.',
+  ),
 };
 
 export const encodingHeaders = {

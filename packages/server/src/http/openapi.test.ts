@@ -170,7 +170,7 @@ test('default: a stream has a query and all its responses', () => {
   expect(stream.responses['409']?.content).toEqual({
     'application/json': { schema: { $ref: '#/components/schemas/Conflict' } },
   });
-  const streamHeaders = [...headHeaders, 'X-Sqd-Data-Source'];
+  const streamHeaders = [...headHeaders, 'X-Sqd-Data-Source', 'Sluice-Sets'];
   expect(headersOf(stream, '200')).toEqual([...streamHeaders, ...encodingHeaders]);
   expect(headersOf(stream, '204')).toEqual(streamHeaders);
   expect(headersOf(stream, '409')).toEqual(['X-Request-Id']);

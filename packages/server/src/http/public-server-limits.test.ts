@@ -191,6 +191,7 @@ test('behavior: listed origins: every response varies, and the preflight of anot
       'X-Sqd-Finalized-Head-Hash',
       'X-Sqd-Head-Number',
       'X-Sqd-Data-Source',
+      'Sluice-Sets',
       'X-Request-Id',
       'Retry-After',
     ].join(', '),

@@ -14,6 +14,7 @@ import type { QueryLimits } from '@sluice/protocol/query-limits';
 import { memberOf } from '@sluice/protocol/unknown-value';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { AddressSets } from '../query/address-set.ts';
 import { ByteMeter } from './byte-meter.ts';
 import { answerClientError, refuseOnSocket } from './client-error.ts';
 import { buildErrorReply } from './error-reply.ts';
@@ -59,6 +60,8 @@ export interface PublicServerDependencies {
   readonly keys: () => readonly ApiKey[] | null;
   /** Returns the IDLs with the names of instructions. Default: those of the ledger's own programs. */
   readonly idls?: () => IdlRegistry;
+  /** The sets of addresses that queries can refer to. Default: none. */
+  readonly sets?: AddressSets;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -343,7 +346,7 @@ const exposedHeaders = ['X-Ledger', 'X-Sqd']
   .flatMap((prefix) =>
     ['Finalized-Head-Number', 'Finalized-Head-Hash', 'Head-Number'].map((n) => `${prefix}-${n}`),
   )
-  .concat('X-Sqd-Data-Source', 'X-Request-Id', 'Retry-After')
+  .concat('X-Sqd-Data-Source', 'Sluice-Sets', 'X-Request-Id', 'Retry-After')
   .join(', ');
 
 /** Translates errors of the framework into errors of the catalogue. */

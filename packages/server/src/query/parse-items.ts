@@ -1,6 +1,7 @@
 /** Parses the six arrays of a query: items with their filters and flags, checked against the request table. */
 
 import { describeBase58Fault } from '@sluice/base/base58';
+import { findNearestName } from '@sluice/base/find-nearest-name';
 import type { Steps } from '@sluice/base/time-slices';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import { type Address, isAddress } from '@sluice/ledger/primitives';
@@ -13,7 +14,9 @@ import {
   relationRows,
   replacedRows,
 } from '@sluice/protocol/request-table';
-import { type AddressList, type Hex, type Item, parseHex } from './query.ts';
+import { hasMembers } from '@sluice/protocol/unknown-value';
+import type { AddressSet, AddressSets } from './address-set.ts';
+import { type Hex, type Item, parseHex } from './query.ts';
 import { itemKey } from './query-key.ts';
 import {
   type JsonObject,
@@ -67,7 +70,7 @@ export class QueryBudget {
 export function* parseItems<A extends RecordArray>(
   body: JsonObject,
   array: A,
-  { budget, idls }: { readonly budget: QueryBudget; readonly idls: IdlRegistry },
+  { budget, idls, sets }: Omit<ItemContext, 'path'> & { readonly idls: IdlRegistry },
 ): Steps<readonly Item<A>[]> {
   const value = ownValue(body, array);
   if (value === undefined) return [];
@@ -76,7 +79,7 @@ export function* parseItems<A extends RecordArray>(
   const items = new Map<string, Item<A>>();
   for (const [index, member] of members.entries()) {
     const path = joinPath(array, index);
-    const parsed = yield* parseItem(member, array, { path, budget, idls });
+    const parsed = yield* parseItem(member, array, { path, budget, idls, sets });
     for (const item of parsed) items.set(itemKey(item), item);
     yield;
   }
@@ -86,6 +89,7 @@ export function* parseItems<A extends RecordArray>(
 interface ItemContext {
   readonly path: QueryPath;
   readonly budget: QueryBudget;
+  readonly sets: AddressSets | undefined;
 }
 
 function* parseItem<A extends RecordArray>(
@@ -104,7 +108,7 @@ function* parseItem<A extends RecordArray>(
     const value = ownValue(object, name);
     const path = joinPath(context.path, name);
     if (value !== undefined && value !== null) {
-      filters[name] = yield* parseFilter(value, row, { path, budget: context.budget });
+      filters[name] = yield* parseFilter(value, row, { ...context, path });
     }
   }
   const relations: Record<string, boolean> = {};
@@ -118,13 +122,12 @@ function* parseItem<A extends RecordArray>(
   );
 }
 
-function* parseFilter(
-  value: unknown,
-  row: FilterRow,
-  { path, budget }: ItemContext,
-): Steps<unknown> {
+function* parseFilter(value: unknown, row: FilterRow, context: ItemContext): Steps<unknown> {
+  const { path, budget } = context;
   if (row.value === 'boolean') return requireBoolean(value, path);
-  const isBare = typeof value === 'string';
+  const isSet = (member: unknown) =>
+    row.value === 'address' && hasMembers(member) && !Array.isArray(member);
+  const isBare = typeof value === 'string' || isSet(value);
   const members: unknown = isBare ? [value] : value;
   if (!Array.isArray(members)) {
     refuse('query-value-invalid', { path, found: value, allowed: 'a string or a list of strings' });
@@ -132,18 +135,68 @@ function* parseFilter(
   budget.takeValues(members.length, path);
   // Paths are built only for errors, because there may be thousands of values.
   const pathOf: PathOf = (index) => (isBare ? path : joinPath(path, index));
+  const sets: AddressSet[] = [];
   const texts = members.map((member, index) => {
     if (typeof member === 'string') return member;
+    if (isSet(member)) {
+      sets.push(parseSet(member, { ...context, path: pathOf(index) }));
+      return undefined;
+    }
     return refuse('query-value-invalid', {
       path: pathOf(index),
       found: member,
-      allowed: 'a string',
+      allowed: row.value === 'address' ? 'a string or { "set": NAME }' : 'a string',
     });
   });
-  if ('bytes' in row) return parseHexes(texts, row, pathOf);
-  if (row.value === 'address') return yield* parseAddresses(texts, pathOf);
-  if (row.value === 'name') return sortUnique(texts);
-  return parseLogKinds(texts, pathOf);
+  if (row.value === 'address')
+    return [...(yield* parseAddresses(texts, pathOf)), ...uniqueSets(sets)];
+  const known = texts.filter((text) => text !== undefined);
+  if ('bytes' in row) return parseHexes(known, row, pathOf);
+  if (row.value === 'name') return sortUnique(known);
+  return parseLogKinds(known, pathOf);
+}
+
+/** Names that are listed in an error. */
+const listedSetCountMax = 20;
+
+/** Returns the set that a value such as `{ "set": "exchanges" }` refers to, in its current version or the given one. */
+function parseSet(member: unknown, { path, sets }: ItemContext): AddressSet {
+  const reference = requireObject(member, path);
+  requireKnownKeys(reference, ['set', 'version'], path);
+  const name = requireText(ownValue(reference, 'set'), joinPath(path, 'set'));
+  const given = ownValue(reference, 'version');
+  const version = given === undefined ? undefined : requireText(given, joinPath(path, 'version'));
+  const set = sets?.find(name, version);
+  if (set !== undefined) return set;
+  const current = sets?.find(name);
+  if (current !== undefined) {
+    refuse('query-set-changed', {
+      path: joinPath(path, 'version'),
+      found: version,
+      allowed: `${current.version}, the current version of ${name}`,
+    });
+  }
+  const names = sets?.names ?? [];
+  const listed = names.slice(0, listedSetCountMax).join(', ');
+  const more = names.length > listedSetCountMax ? ', …' : '';
+  return refuse('query-set-unknown', {
+    path: joinPath(path, 'set'),
+    found: name,
+    nearest: findNearestName(name, names),
+    allowed: names.length === 0 ? 'no names, because the service has no sets' : `${listed}${more}`,
+    remedy: 'create the set on the machine of the service: sluice sets put NAME FILE',
+  });
+}
+
+function requireText(value: unknown, path: QueryPath): string {
+  if (typeof value === 'string') return value;
+  return refuse('query-value-invalid', { path, found: value, allowed: 'a string' });
+}
+
+/** Sets are sorted by name, and then by version. */
+function uniqueSets(sets: readonly AddressSet[]): readonly AddressSet[] {
+  const unique = new Map(sets.map((set) => [`${set.name} ${set.version}`, set]));
+  return [...unique].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, set]) => set);
 }
 
 type PathOf = (index: number) => QueryPath;
@@ -151,9 +204,14 @@ type PathOf = (index: number) => QueryPath;
 /** Decoding this many addresses takes about a millisecond. */
 const stepAddressCount = 1_000;
 
-function* parseAddresses(values: readonly string[], pathOf: PathOf): Steps<AddressList> {
+/** Values that are undefined are left out. */
+function* parseAddresses(
+  values: readonly (string | undefined)[],
+  pathOf: PathOf,
+): Steps<readonly Address[]> {
   const addresses: Address[] = [];
   for (const [index, text] of values.entries()) {
+    if (text === undefined) continue;
     if (!isAddress(text)) {
       const allowed = 'base58 of 32 bytes';
       const fault = describeBase58Fault(text);

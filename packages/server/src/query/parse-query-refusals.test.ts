@@ -298,9 +298,9 @@ const refusals: readonly Row[] = [
   ],
   [
     'a filter as object',
-    '{"fromBlock":1,"instructions":[{"programId":{}}]}',
+    '{"fromBlock":1,"instructions":[{"d1":{}}]}',
     'query-value-invalid',
-    'instructions[0].programId',
+    'instructions[0].d1',
   ],
   [
     'a list within a list',

@@ -11,6 +11,7 @@ import { IdlRegistry } from '@sluice/decode/idl-registry';
 import { DIALECT_DEFAULT, DIALECTS, type Dialect } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
+import type { AddressSets } from './address-set.ts';
 import { parseBlockNumber, toSlotBound } from './parse-block-number.ts';
 import { parseFields } from './parse-fields.ts';
 import { parseItems, QueryBudget } from './parse-items.ts';
@@ -33,6 +34,8 @@ export interface ParseQueryOptions {
   readonly dialects: readonly Dialect[];
   /** The IDLs with the names of instructions. Default: those of the ledger's own programs. */
   readonly idls?: IdlRegistry;
+  /** The sets of addresses that filters can refer to. Default: none. */
+  readonly sets?: AddressSets;
 }
 
 const builtinIdls = new IdlRegistry();
@@ -108,7 +111,7 @@ function attempt<Value>(action: () => Value): Value | Error {
 function* decodeQuery(
   value: unknown,
   numberTexts: ReadonlyMap<string, string>,
-  { limits, dialects, idls = builtinIdls }: ParseQueryOptions,
+  { limits, dialects, idls = builtinIdls, sets }: ParseQueryOptions,
 ): Steps<Query> {
   const body = requireObject(value, BODY_PATH);
   requireKnownKeys(body, queryKeys, BODY_PATH);
@@ -118,7 +121,7 @@ function* decodeQuery(
   const budget = new QueryBudget(limits, dialect);
   const items: Partial<Record<RecordArray, unknown>> = {};
   for (const array of RECORD_ARRAY_NAMES)
-    items[array] = yield* parseItems(body, array, { budget, idls });
+    items[array] = yield* parseItems(body, array, { budget, idls, sets });
   const fields = parseFields(body, dialect);
   const isDecoded = fields.instruction.includes('decoded') || fields.log.includes('decoded');
   return {

@@ -50,7 +50,7 @@ const cases: [body: object, code: string, details: Readonly<Record<string, strin
   [
     { balances: [{ account: [1] }] },
     'query-value-invalid',
-    { path: 'balances[0].account[0]', found: '1', allowed: 'a string' },
+    { path: 'balances[0].account[0]', found: '1', allowed: 'a string or { "set": NAME }' },
   ],
   [
     { type: 'evm' },

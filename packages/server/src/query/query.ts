@@ -22,6 +22,7 @@ import {
   type RecordArray,
 } from '@sluice/protocol/field-table';
 import type { ITEMS } from '@sluice/protocol/request-table';
+import type { AddressSet } from './address-set.ts';
 
 /** `0x` and lower-case hex digits, two per byte. */
 export type Hex = Brand<string, 'Hex'>;
@@ -32,10 +33,10 @@ export function parseHex(text: string): Hex | undefined {
 }
 
 /**
- * Sorted by text and unique. Addresses stay encoded here, because a list can have thousands; the engine decodes them
- * when it needs the bytes.
+ * Sorted by text and unique, then the sets by name. Addresses stay encoded here, because a list can have thousands; the engine
+ * decodes them when it needs the bytes.
  */
-export type AddressList = readonly Address[];
+export type AddressList = readonly (Address | AddressSet)[];
 
 type FilterValue<Row> = Row extends { value: 'address' }
   ? AddressList
@@ -44,6 +45,8 @@ type FilterValue<Row> = Row extends { value: 'address' }
     : Row extends { value: 'logKind' }
       ? readonly LogKind[]
       : boolean;
+
+type AnyFilterValue = boolean | readonly (string | AddressSet)[];
 
 /**
  * One item. A record matches if all filters of the item match. An absent filter is no constraint; a filter with an
@@ -88,6 +91,21 @@ export interface Query extends Selection {
   readonly toBlock: number | undefined;
   /** Any text, because a client that recovers from a fork sends a wrong hash on purpose. */
   readonly parentBlockHash: string | undefined;
+}
+
+/** Returns the sets of addresses that a selection refers to, each version once. */
+export function setsOf(selection: Selection): readonly AddressSet[] {
+  const sets = new Map<string, AddressSet>();
+  for (const array of RECORD_ARRAY_NAMES) {
+    for (const { filters } of selection[array]) {
+      for (const filter of Object.values<AnyFilterValue>(filters)) {
+        if (typeof filter === 'boolean') continue;
+        for (const value of filter)
+          if (typeof value === 'object') sets.set(`${value.name} ${value.version}`, value);
+      }
+    }
+  }
+  return [...sets.values()];
 }
 
 /** Returns the number of filter values in all lists. Each value takes about 70 bytes of memory. */

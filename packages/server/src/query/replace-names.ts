@@ -28,6 +28,11 @@ export function replaceNames(filters: Filters, context: NamesContext): readonly 
     const allowed = 'the programs whose instructions are named';
     refuse('query-key-missing', { path, found: undefined, allowed });
   }
+  if (programs.length < Object(filters['programId']).length) {
+    const path = joinPath(context.path, 'programId');
+    const allowed = 'a list of addresses without sets, because name is given';
+    refuse('query-value-invalid', { path, found: filters['programId'], allowed });
+  }
   for (const name of names) requireKnown(name, programs, context);
   const given = textsOf(filters['discriminator']);
   const groups = new Map<

@@ -1,20 +1,22 @@
 /** Finds out from the indexes over segments which of them a query or lookup needs, without opening a segment. */
 import { assert } from '@sluice/base/assert';
 import { decodeBase58 } from '@sluice/base/base58';
+import { runInTimeSlices } from '@sluice/base/time-slices';
 import { TARGET_PROGRAM } from '@sluice/kernels/layout/selection';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { FilterName } from '@sluice/protocol/request-table';
 import type { ChainSnapshot, IndexRun } from '../chain/chain-snapshot.ts';
 import type { MayHave } from '../chain/segment-lists.ts';
 import type { DatasetReader } from '../dataset/dataset-reader.ts';
-import type { SlotRanges } from '../dataset/history/index-reader.ts';
+import type { IndexKey, SlotRanges } from '../dataset/history/index-reader.ts';
 import { filterTest } from '../engine/filter-table.ts';
+import { type AddressSet, SetKeys } from '../query/address-set.ts';
 import type { Item, Selection } from '../query/query.ts';
 import { prefixLengths } from '../segment/history/collect-keys.ts';
-import { hashAddress, hashPrefix } from '../segment/history/key-hash.ts';
+import { hashAddress, hashPrefix, sortHashesSteps } from '../segment/history/key-hash.ts';
 
-/** A block can match only if the segment has one key of each list. A key is given by its hash. */
-export type KeyCondition = readonly (readonly number[])[];
+/** A block can match only if the segment has one key of each list. A key is given by its hash; a set stands for its addresses. */
+export type KeyCondition = readonly (readonly (number | AddressSet)[])[];
 
 /** A list of more keys is not looked up, because each costs a read of every index. */
 const keyCountMax = 128;
@@ -34,7 +36,7 @@ export function conditionsOf(selection: Selection): readonly KeyCondition[] | un
 }
 
 function conditionOf<A extends RecordArray>(array: A, { filters }: Item<A>): KeyCondition {
-  const lists: number[][] = [];
+  const lists: (number | AddressSet)[][] = [];
   const data: Uint8Array[][] = [];
   let programs: Uint8Array[] | undefined;
   for (const [name, value] of Object.entries<unknown>(filters)) {
@@ -45,14 +47,16 @@ function conditionOf<A extends RecordArray>(array: A, { filters }: Item<A>): Key
       data.push(value.map((hex: string) => Uint8Array.from(Buffer.from(hex.slice(2), 'hex'))));
       continue;
     }
-    const addresses = value.map(toBytes);
-    if (test.by === 'target' && test.target === TARGET_PROGRAM) programs = addresses;
-    lists.push(addresses.map(hashAddress));
+    const sets = value.filter((each) => typeof each !== 'string');
+    const addresses = value.filter((each) => typeof each === 'string').map(toBytes);
+    const isProgram = test.by === 'target' && test.target === TARGET_PROGRAM;
+    if (isProgram && sets.length === 0) programs = addresses;
+    lists.push([...addresses.map(hashAddress), ...sets]);
   }
-  for (const values of programs === undefined ? [] : data)
-    lists.push(
-      (programs ?? []).flatMap((program) => values.flatMap((v) => prefixKeys(program, v))),
-    );
+  for (const values of programs === undefined ? [] : data) {
+    const keysOf = (program: Uint8Array) => values.flatMap((each) => prefixKeys(program, each));
+    lists.push((programs ?? []).flatMap(keysOf));
+  }
   return lists.filter((keys) => keys.length <= keyCountMax);
 }
 
@@ -85,10 +89,23 @@ export async function openHistoryFilter(
   if (findSlots === undefined || indexes.length === 0) return undefined;
   const find = async (run: IndexRun): Promise<Candidates> => ({
     run,
-    ranges: await findRanges(conditions, (hash) => findSlots(run, hash)),
+    ranges: await findRanges(conditions, (key) => findSlots(run, key)),
   });
   const found = await Promise.all(indexes.map(find));
   return ({ first, last }) => canHave(found, first.number, last.number);
+}
+
+const knownHashes = new WeakMap<SharedArrayBuffer, Promise<Float64Array>>();
+
+/** Returns the hashes of the addresses of a set. They are computed once, in time slices. The hash of a single key stays. */
+async function hashSet(set: number | AddressSet): Promise<IndexKey> {
+  if (typeof set === 'number') return set;
+  let hashes = knownHashes.get(set.memory);
+  if (hashes === undefined) {
+    hashes = runInTimeSlices(sortHashesSteps(new SetKeys(set)));
+    knownHashes.set(set.memory, hashes);
+  }
+  return { version: set.version, hashes: await hashes };
 }
 
 interface Candidates {
@@ -99,12 +116,14 @@ interface Candidates {
 /** Returns the slots that satisfy one of the conditions. */
 async function findRanges(
   conditions: readonly KeyCondition[],
-  find: (hash: number) => Promise<SlotRanges>,
+  find: (key: IndexKey) => Promise<SlotRanges>,
 ): Promise<SlotRanges> {
   const perItem = await Promise.all(
     conditions.map(async (lists) => {
       const perList = await Promise.all(
-        lists.map(async (hashes) => unite(await Promise.all(hashes.map(find)))),
+        lists.map(async (keys) =>
+          unite(await Promise.all(keys.map(async (key) => find(await hashSet(key))))),
+        ),
       );
       return intersect(perList);
     }),

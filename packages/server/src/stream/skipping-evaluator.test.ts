@@ -16,6 +16,7 @@ import { createDataset } from '../dataset/stored/create-dataset.ts';
 import { mergeInProcess, toBuiltSegment } from '../dataset/testing/merge-in-process.ts';
 import { arbitraryQuery, parseTestQuery } from '../engine/testing/arbitrary-query.ts';
 import { answerBlock } from '../engine/testing/reference/answer-query.ts';
+import { putTestSet } from '../engine/testing/test-sets.ts';
 import { EnginePool } from '../engine/threads/engine-pool.ts';
 import type { Query } from '../query/query.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
@@ -26,6 +27,7 @@ import { DatasetSegments } from './dataset-segments.ts';
 import { EngineEvaluator } from './engine-evaluator.ts';
 import { DatasetLookups } from './lookups/dataset-lookups.ts';
 import { SkippingEvaluator } from './skipping-evaluator.ts';
+import { makeHash } from './testing/make-block.ts';
 
 const blocks = simulatedBlocks({ content: { transactionsPerBlock: 3, votes: 0 }, blockCount: 340 });
 const data = mkdtempSync(join(tmpdir(), 'sluice-history-'));
@@ -119,6 +121,8 @@ async function answer(
 const rare = blocks[233]?.transactions[0] as (typeof blocks)[0]['transactions'][0];
 const rarePayer = rare.accountKeys[0] as (typeof rare.accountKeys)[0];
 const absent = 'J1S9H3QjnRtBbbuD4HjPV6RpRhwuk4zKbxsnCHuTgh9w';
+/** More than a list may have to be looked up in the indexes. */
+const rareAccounts = [rarePayer, ...Array.from({ length: 500 }, (_, slot) => makeHash('x', slot))];
 
 describe.each([
   ['segments that stay as they are', { mergeBytes: 1, mergeCount: 2 }],
@@ -174,6 +178,7 @@ describe.each([
 
   test.each([
     ['an absent account', { transactions: [{ mentionsAccount: [absent] }] }],
+    ['a set of rare accounts', { transactions: [{ mentionsAccount: putTestSet(rareAccounts) }] }],
     [
       'an absent discriminator',
       {

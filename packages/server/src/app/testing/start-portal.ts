@@ -9,12 +9,14 @@ import { Service } from '../service.ts';
 export interface Portal {
   /** The URL of its only dataset. */
   readonly url: string;
+  /** The listener for operators. */
+  readonly adminUrl: string;
   close(): Promise<void>;
 }
 
-/** Starts a Sluice that serves a dataset over real sockets. */
-export async function startPortal(reader: DatasetReader): Promise<Portal> {
-  const overrides = { listen: { port: 0 }, admin: { port: 0 } };
+/** Starts a Sluice that serves a dataset over real sockets. The data folder is needed only to store sets of addresses. */
+export async function startPortal(reader: DatasetReader, data = './data'): Promise<Portal> {
+  const overrides = { data, listen: { port: 0 }, admin: { port: 0 } };
   const { config } = loadConfig({ overrides }, {});
   const service = await Service.start(
     { config, keys: null, version: '0.0.0-test' },
@@ -24,7 +26,8 @@ export async function startPortal(reader: DatasetReader): Promise<Portal> {
   service.expect({ name, aliases, dialects: ['ledger'] });
   service.open(name, { reader, isFed: true, ingest: () => null });
   const url = `http://127.0.0.1:${service.port}/datasets/${name}`;
-  return { url, close: () => service.close() };
+  const adminUrl = `http://127.0.0.1:${service.adminPort}`;
+  return { url, adminUrl, close: () => service.close() };
 }
 
 export interface Meddling {
@@ -38,7 +41,10 @@ export interface Meddling {
 }
 
 /** Starts a proxy between a portal and its reader that changes the data. */
-export async function startMeddler(portal: string, meddling: Meddling): Promise<Portal> {
+export async function startMeddler(
+  portal: string,
+  meddling: Meddling,
+): Promise<Omit<Portal, 'adminUrl'>> {
   const { origin, pathname } = new URL(portal);
   const server = createServer((incoming, outgoing) => {
     const { url = '/', method, headers } = incoming;

@@ -3,13 +3,18 @@ import { DIALECTS } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { Command } from 'commander';
+import { pino } from 'pino';
+import { SetStore } from '../../app/set-store.ts';
 import { type MayHave, segmentsFrom, totalSealed } from '../../chain/segment-lists.ts';
 import type { StoredReader } from '../../dataset/stored/stored-reader.ts';
 import { Engine } from '../../engine/engine.ts';
+import type { PlannedItem } from '../../engine/plan-items.ts';
 import type { BlockRange, RunReport } from '../../engine/segment-run.ts';
+import type { AddressSet } from '../../query/address-set.ts';
 import { parseQueryBody } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import type { Segment } from '../../segment/read/open-segment.ts';
+import { nodeFs } from '../../storage/node-fs.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 import { openSegmentFilter } from '../../stream/skipping-evaluator.ts';
 import type { CommandContext } from '../context.ts';
@@ -29,10 +34,15 @@ export function buildExplainCommand(context: CommandContext): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', examples)
     .action(async (given: string[], options: ExplainOptions) => {
+      const sets = await SetStore.open(options.data, {
+        fs: nodeFs,
+        log: pino({ level: 'silent' }),
+      });
       const query = naming(options.query, () =>
         parseQueryBody(readSmallFile(options.query, QUERY_LIMITS.bodyBytesMax), {
           limits: QUERY_LIMITS,
           dialects: DIALECTS,
+          sets,
         }),
       );
       const exclusions: Exclusion[] = [];
@@ -99,15 +109,24 @@ async function openFilter(
   return mayHave;
 }
 
+/** A set of addresses of a filter. */
+interface SetCost extends Pick<AddressSet, 'version'> {
+  readonly set: string;
+  readonly addresses: number;
+  readonly memoryBytes: number;
+}
+
 interface ItemCost {
   readonly array: RecordArray;
   /** The filters of the item, because the position of an item has no meaning. */
-  readonly filters: Readonly<Record<string, readonly string[] | boolean>>;
+  readonly filters: Readonly<Record<string, readonly (string | SetCost)[] | boolean>>;
   /** The filter whose list of transactions was scanned; null if all transactions were scanned. */
   readonly drivenBy: string | null;
   /** The transactions in the query's range that the plan expected to scan, and those on the list; null if none are scanned. */
   readonly transactionsEstimated: number | null;
   readonly transactionsListed: number | null;
+  /** How many addresses of each filter with a set are in the segment. */
+  readonly addressesFound: Readonly<Record<string, number>>;
   readonly rowsMatched: number;
   readonly isInSegment: boolean;
 }
@@ -222,6 +241,7 @@ function itemCosts(query: Query, { items }: RunReport, covered: TransactionRange
         transactionsEstimated:
           planned === undefined ? null : Math.min(planned.estimate, end - first),
         transactionsListed: listed(planned?.driving?.transactions),
+        addressesFound: countFound(item.filters, planned),
         rowsMatched: planned?.matchedRows ?? 0,
         isInSegment: planned !== undefined,
       };
@@ -230,12 +250,33 @@ function itemCosts(query: Query, { items }: RunReport, covered: TransactionRange
 }
 
 function listFilters(
-  filters: Readonly<Record<string, readonly string[] | boolean | undefined>>,
+  filters: Readonly<Record<string, readonly (string | AddressSet)[] | boolean | undefined>>,
 ): ItemCost['filters'] {
-  const entries = Object.entries(filters).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value]],
-  );
-  return Object.fromEntries(entries);
+  const listed: Record<string, readonly (string | SetCost)[] | boolean> = {};
+  for (const [name, value] of Object.entries(filters)) {
+    if (value === undefined) continue;
+    listed[name] =
+      typeof value === 'boolean'
+        ? value
+        : value.map((each) => (typeof each === 'string' ? each : costOf(each)));
+  }
+  return listed;
+}
+
+function costOf({ name, version, count, memory }: AddressSet): SetCost {
+  return { set: name, version, addresses: count, memoryBytes: memory.byteLength };
+}
+
+function countFound(
+  filters: Readonly<Record<string, unknown>>,
+  planned: PlannedItem | undefined,
+): ItemCost['addressesFound'] {
+  const found: Record<string, number> = {};
+  for (const [name, value] of Object.entries(filters)) {
+    if (!Array.isArray(value) || value.every((each) => typeof each === 'string')) continue;
+    found[name] = planned?.addressFilters.find((filter) => filter.name === name)?.ids.length ?? 0;
+  }
+  return found;
 }
 
 function totalOf(costs: readonly SegmentCost[]): Cost {
@@ -291,7 +332,7 @@ function formatItem(cost: ItemCost): string[] {
   const way = cost.isInSegment ? (cost.drivenBy ?? 'all transactions') : describeNothing(cost);
   const count = (value: number | null) => (value === null ? '-' : formatCount(value));
   return [
-    `${cost.array} ${describeFilters(cost.filters)}`,
+    `${cost.array} ${describeFilters(cost)}`,
     way,
     count(cost.transactionsEstimated),
     count(cost.transactionsListed),
@@ -302,14 +343,21 @@ function formatItem(cost: ItemCost): string[] {
 /** Values are shortened to this length, which still distinguishes the values of a query. */
 const valueLengthMax = 12;
 
-function describeFilters(filters: ItemCost['filters']): string {
+function describeFilters({ filters, addressesFound }: ItemCost): string {
   const texts = Object.entries(filters).map(([name, value]) => {
     if (typeof value === 'boolean') return `${name}=${value}`;
-    const [first = 'none', ...more] = value;
-    const short = first.length > valueLengthMax ? `${first.slice(0, valueLengthMax)}…` : first;
-    return `${name}=${short}${more.length > 0 ? ` +${more.length}` : ''}`;
+    const [first = 'none', ...more] = value.map(describeValue);
+    const found = addressesFound[name];
+    const inSegment = found === undefined ? '' : ` (${formatCount(found)} in this segment)`;
+    return `${name}=${first}${more.length > 0 ? ` +${more.length}` : ''}${inSegment}`;
   });
   return texts.length === 0 ? '(all)' : texts.join(' ');
+}
+
+function describeValue(value: string | SetCost): string {
+  if (typeof value === 'string')
+    return value.length > valueLengthMax ? `${value.slice(0, valueLengthMax)}…` : value;
+  return `set ${value.set} of ${formatCount(value.addresses)}, version ${value.version}`;
 }
 
 const costHeads = [

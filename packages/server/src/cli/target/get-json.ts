@@ -7,6 +7,9 @@ export interface GetOptions {
   readonly signal?: AbortSignal | undefined;
   /** The timeout of the request. */
   readonly msMax?: number;
+  /** Default: GET. */
+  readonly method?: 'PUT' | 'DELETE';
+  readonly body?: Uint8Array<ArrayBuffer>;
 }
 
 const msMaxDefault = 10_000;
@@ -30,12 +33,14 @@ function foreign(url: string, cause: unknown): CodedError {
 
 async function get(
   url: string,
-  { key, signal, msMax = msMaxDefault }: GetOptions,
+  { key, signal, msMax = msMaxDefault, method, body }: GetOptions,
 ): Promise<{ readonly status: number; readonly body: string }> {
   const timeout = AbortSignal.timeout(msMax);
   try {
     const response = await fetch(url, {
       headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      ...(method === undefined ? {} : { method }),
+      ...(body === undefined ? {} : { body }),
       redirect: 'manual',
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });

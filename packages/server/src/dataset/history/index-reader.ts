@@ -1,7 +1,12 @@
 import { isCodedError } from '@sluice/base/errors';
 import { LRUCache } from 'lru-cache';
 import type { IndexRun } from '../../chain/chain-snapshot.ts';
-import { findParts, readParts } from '../../segment/history/read-index.ts';
+import {
+  findAnyParts,
+  findParts,
+  type ReadAt,
+  readParts,
+} from '../../segment/history/read-index.ts';
 import type { OpenIndexFile } from './index-thread.ts';
 
 /** The indexes that stay open. A dataset has fewer than this. */
@@ -16,6 +21,14 @@ interface OpenIndex {
 /** Slots that can have a key: the first and the last slot of each range, ascending; undefined for all slots of the index. */
 export type SlotRanges = readonly (readonly [first: number, last: number])[] | undefined;
 
+/** The hash of a key; or the ascending hashes of a set of keys, which the version identifies. */
+export type IndexKey = number | { readonly version: string; readonly hashes: Float64Array };
+
+/** The results of sets that are kept: for a few sets, those of all indexes. A result has at most some kilobytes for a thousand segments. */
+const setResultCountMax = 256;
+
+type FindIn = (read: ReadAt) => Promise<readonly number[] | undefined>;
+
 /** Looks keys up in the indexes over segments of one dataset. */
 export class IndexReader {
   readonly #openFile: (run: IndexRun) => Promise<OpenIndexFile>;
@@ -24,28 +37,43 @@ export class IndexReader {
     dispose: ({ file }) => void file.then((opened) => opened.close()).catch(() => undefined),
   });
 
+  readonly #setRanges = new LRUCache<string, Promise<SlotRanges>>({ max: setResultCountMax });
+
   constructor(openFile: (run: IndexRun) => Promise<OpenIndexFile>) {
     this.#openFile = openFile;
   }
 
+  /** Indexes never change, so the result for a version of a set is kept. */
+  find(run: IndexRun, key: IndexKey): Promise<SlotRanges> {
+    if (typeof key === 'number') return this.#retry(run, (read) => findParts(key, run, read));
+    const name = `${run.id} ${key.version}`;
+    let ranges = this.#setRanges.get(name);
+    if (ranges === undefined) {
+      ranges = this.#retry(run, (read) => findAnyParts(key.hashes, run, read));
+      ranges.catch(() => this.#setRanges.delete(name));
+      this.#setRanges.set(name, ranges);
+    }
+    return ranges;
+  }
+
   /** Wrong bytes of a local copy are fetched again once. */
-  async find(run: IndexRun, hash: number): Promise<SlotRanges> {
+  async #retry(run: IndexRun, findIn: FindIn): Promise<SlotRanges> {
     try {
-      return await this.#find(run, hash);
+      return await this.#find(run, findIn);
     } catch (error) {
       const file = await this.#open.get(run.id)?.file.catch(() => undefined);
       if (!isCodedError(error, 'segment-damaged') || file?.discard === undefined) throw error;
       file.discard();
       this.#open.delete(run.id);
-      return this.#find(run, hash);
+      return this.#find(run, findIn);
     }
   }
 
-  async #find(run: IndexRun, hash: number): Promise<SlotRanges> {
+  async #find(run: IndexRun, findIn: FindIn): Promise<SlotRanges> {
     const index = this.#openIndex(run);
     const file = await index.file;
     const read = (position: number, length: number) => file.read(position, length);
-    const numbers = await findParts(hash, run, read);
+    const numbers = await findIn(read);
     if (numbers === undefined) return undefined;
     if (numbers.length === 0) return [];
     const copied = [...numbers];

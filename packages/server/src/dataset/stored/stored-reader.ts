@@ -26,7 +26,7 @@ import type {
   DatasetStatus,
   SnapshotLease,
 } from '../dataset-reader.ts';
-import { IndexReader, type SlotRanges } from '../history/index-reader.ts';
+import { type IndexKey, IndexReader, type SlotRanges } from '../history/index-reader.ts';
 import { SegmentStore } from '../segment-store.ts';
 import { readStoredDataset, type StoredDataset } from './stored-dataset.ts';
 
@@ -130,9 +130,9 @@ export class StoredReader implements DatasetReader {
   };
 
   /** An index that cannot be read excludes nothing. A process that writes the dataset may have replaced it. */
-  readonly findSlots = async (run: IndexRun, hash: number): Promise<SlotRanges> => {
+  readonly findSlots = async (run: IndexRun, key: IndexKey): Promise<SlotRanges> => {
     try {
-      return await this.#indexes.find(run, hash);
+      return await this.#indexes.find(run, key);
     } catch (error) {
       if (!isCodedError(error)) throw error;
       return undefined;

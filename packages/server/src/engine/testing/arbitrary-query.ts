@@ -18,6 +18,7 @@ import type { Query } from '../../query/query.ts';
 import { arbitraryBlocks } from './arbitrary-block.ts';
 import { ABSENT_ADDRESS, ADDRESS_POOL } from './arbitrary-values.ts';
 import { filteredValues } from './reference/match-record.ts';
+import { putTestSet, TEST_SETS } from './test-sets.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 
@@ -35,10 +36,20 @@ function absentValues(row: FilterRow): readonly string[] {
   return [ABSENT_ADDRESS, ...ADDRESS_POOL.slice(0, 3)];
 }
 
+/** The list; or, for addresses, a set of them, alone or in a list with one of them. */
+function orSet(values: readonly string[], row: FilterRow): Arbitrary<unknown> {
+  if (row.value !== 'address') return fc.constant(values);
+  return fc.constantFrom('list', 'list', 'set', 'both').map((form) => {
+    if (form === 'list') return values;
+    if (form === 'set') return putTestSet(values);
+    return [...values.slice(0, 1), putTestSet(values.slice(1))];
+  });
+}
+
 /** A list, a single value, an empty list or null. Most of them match the record that they were made for. */
 function arbitraryList(present: readonly string[], row: FilterRow) {
   const others = fc.array(fc.constantFrom(...absentValues(row)), { maxLength: 3 });
-  const misses: Arbitrary<unknown> = others;
+  const misses: Arbitrary<unknown> = others.chain((values) => orSet(values, row));
   const rare = fc.constantFrom<unknown>([], null);
   if (present.length === 0) {
     return fc.oneof({ weight: 4, arbitrary: misses }, { weight: 1, arbitrary: rare });
@@ -50,7 +61,7 @@ function arbitraryList(present: readonly string[], row: FilterRow) {
     );
   const hits: Arbitrary<unknown> = fc.oneof(
     value,
-    fc.tuple(value, others).map(([text, more]) => [...more, text, ...more.slice(1)]),
+    fc.tuple(value, others).chain(([text, more]) => orSet([...more, text, ...more.slice(1)], row)),
   );
   return fc.oneof(
     { weight: 12, arbitrary: hits },
@@ -151,7 +162,7 @@ function arbitraryQueryBody(blocks: readonly Block[]): Arbitrary<QueryBody> {
 }
 
 export const parseTestQuery = (body: QueryBody): Query =>
-  parseQuery(body, { limits: QUERY_LIMITS, dialects: DIALECTS });
+  parseQuery(body, { limits: QUERY_LIMITS, dialects: DIALECTS, sets: TEST_SETS });
 
 export function arbitraryQuery(blocks: readonly Block[]): Arbitrary<Query> {
   return arbitraryQueryBody(blocks).map(parseTestQuery);

@@ -21,6 +21,7 @@ import type { FieldLists, Item, Items, Query } from '../../query/query.ts';
 import { queryKey } from '../../query/query-key.ts';
 import { arbitraryQueryCase } from './arbitrary-query.ts';
 import { linesWithRecords, readLines } from './read-lines.ts';
+import { TEST_SETS } from './test-sets.ts';
 
 const everyField = Object.fromEntries(
   KINDS.map((kind) => [kind, fieldNames(kind, 'solana')]),
@@ -83,6 +84,7 @@ export function describeLaws(
           const again = parseQueryBody(JSON.stringify(reversed), {
             limits: QUERY_LIMITS,
             dialects: DIALECTS,
+            sets: TEST_SETS,
           });
           expect(queryKey(again)).toBe(queryKey(query));
           expect(answer(again, blocks)).toBe(answer(query, blocks));

@@ -7,7 +7,7 @@ import { runInTimeSlices } from '@sluice/base/time-slices';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { parseQuerySteps } from '../../query/parse-query.ts';
-import type { Query } from '../../query/query.ts';
+import { type Query, setsOf } from '../../query/query.ts';
 import { type ByteMeter, HeldBytes } from '../byte-meter.ts';
 import { keyId } from '../keys/api-keys.ts';
 import type { KeyBudgets } from '../keys/key-budgets.ts';
@@ -77,6 +77,7 @@ async function answerWithin(
   const { dataset } = checked;
   const { queryLimits } = context;
   const parameters = parseParameters(route.parameters, listTexts(route, request));
+  let setHeaders: Readonly<Record<string, string>> = {};
   const readQuery = async (): Promise<Query> => {
     assert(dataset !== null, 'a query is sent to a dataset');
     const body = await readBody(request.raw, { ...queryLimits, held });
@@ -85,16 +86,26 @@ async function answerWithin(
       limits: queryLimits,
       dialects: dataset.names.dialects,
       ...(context.idls === undefined ? {} : { idls: context.idls() }),
+      ...(context.sets === undefined ? {} : { sets: context.sets }),
     };
-    return runInTimeSlices(parseQuerySteps(body, rules));
+    const query = await runInTimeSlices(parseQuerySteps(body, rules));
+    setHeaders = describeSets(query);
+    return query;
   };
   const leave =
     route.isLookup === true ? lookups.take(clientOf(request, checked)) : () => undefined;
   try {
-    return await route.handle({ context, dataset, parameters, readQuery, signal });
+    const reply = await route.handle({ context, dataset, parameters, readQuery, signal });
+    return { ...reply, headers: { ...reply.headers, ...setHeaders } };
   } finally {
     leave();
   }
+}
+
+/** Returns the header with the versions of the sets that a query refers to, if it refers to any. */
+export function describeSets(query: Query): Readonly<Record<string, string>> {
+  const sets = setsOf(query).map(({ name, version }) => `${name}=${version}`);
+  return sets.length === 0 ? {} : { 'sluice-sets': sets.join(', ') };
 }
 
 /** Returns what identifies a client for limits. */

@@ -7,6 +7,7 @@ import { assert } from '@sluice/base/assert';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { Static, TSchema } from 'typebox';
+import type { AddressSets } from '../../query/address-set.ts';
 import type { Query } from '../../query/query.ts';
 import type { HttpLimits } from '../http-limits.ts';
 import type { RouteRow } from '../request-checks.ts';
@@ -25,6 +26,7 @@ export interface RouteContext {
   readonly limits: HttpLimits;
   readonly queryLimits: QueryLimits;
   readonly idls?: (() => IdlRegistry) | undefined;
+  readonly sets?: AddressSets | undefined;
   readonly version: string;
   readonly routes: readonly AnyRoute[];
 }

@@ -12,6 +12,7 @@ import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { AddressSets } from '../../query/address-set.ts';
 import { parseQuerySteps } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
 import { LinePiece } from '../../stream/line-piece.ts';
@@ -23,6 +24,7 @@ import type { EndReason, HttpMetrics } from '../metrics/http-metrics.ts';
 import { type Encoding, negotiateEncoding } from '../negotiate-encoding.ts';
 import { readBody } from '../read-body.ts';
 import type { CheckedRequest } from '../request-checks.ts';
+import { describeSets } from '../routes/answer-route.ts';
 import { refuseUnread } from '../routes/refuse-unread.ts';
 import { createLineEncoder, type LineEncoder } from './line-encoder.ts';
 import { applyOutput, type OutputForm, parseOutput } from './output-form.ts';
@@ -34,6 +36,7 @@ export interface StreamRouteDependencies {
   readonly limits: HttpLimits;
   readonly queryLimits: QueryLimits;
   readonly idls?: (() => IdlRegistry) | undefined;
+  readonly sets?: AddressSets | undefined;
   readonly clock: Clock;
   readonly permits: StreamPermits;
   /** Bytes that wait for slow clients. A stream holds at most the piece that it sends and the next one. */
@@ -97,6 +100,7 @@ async function begin(
     limits: dependencies.queryLimits,
     dialects: dataset.names.dialects,
     ...(dependencies.idls === undefined ? {} : { idls: dependencies.idls() }),
+    ...(dependencies.sets === undefined ? {} : { sets: dependencies.sets }),
   };
   const output = parseOutput(request.headers.accept, Object(request.query));
   const parsed = await runInTimeSlices(parseQuerySteps(body, rules));
@@ -112,6 +116,7 @@ async function begin(
     const isDeflated = encoding === 'gzip';
     const opened = await dataset.served.streams.open({ query, finalizedOnly, signal, isDeflated });
     const { dialect, fromBlock } = query;
+    reply.headers(describeSets(parsed));
     const sender = new StreamSender(
       { reply, query: { dialect, fromBlock }, form, permit, encoding, startMs },
       dependencies,

@@ -1,13 +1,20 @@
 import { decodeBase58 } from '@sluice/base/base58';
+import { runToCompletion } from '@sluice/base/time-slices';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import { openSegment } from '../read/open-segment.ts';
 import { buildSegment } from '../write/build-segment.ts';
 import { collectKeys } from './collect-keys.ts';
-import { hashAddress, hashCount, hashPrefix, hashSignatureKey } from './key-hash.ts';
+import {
+  hashAddress,
+  hashCount,
+  hashPrefix,
+  hashSignatureKey,
+  sortHashesSteps,
+} from './key-hash.ts';
 import { decodeHeader, headerBytes, pageOf, pageStart } from './layout.ts';
-import { findParts, IndexKeys, readParts, SegmentKeys } from './read-index.ts';
+import { findAnyParts, findParts, IndexKeys, readParts, SegmentKeys } from './read-index.ts';
 import { type KeySource, type SlotRange, writeIndex } from './write-index.ts';
 
 /** A file in memory. */
@@ -78,6 +85,13 @@ test('property: any number of segments and indexes are merged to the parts of ea
         const expected = parts.flatMap((own, part) => (own.includes(key) ? [part] : []));
         expect(await find(file, key)).toEqual(expected);
       }
+      const wanted = [...keys].filter((_, i) => i % 3 === 0);
+      const absent = wanted.map((key) => key + 1).filter((key) => key < hashCount);
+      const expected = parts.flatMap((own, part) =>
+        own.some((key) => wanted.includes(key) || absent.includes(key)) ? [part] : [],
+      );
+      const hashes = Float64Array.from([...wanted, ...absent]).sort();
+      expect(await findAnyParts(hashes, shape, file.readAt)).toEqual(expected);
       for (const key of [...keys].map((known) => known + 1))
         if (!keys.has(key) && key < hashCount) expect(await find(file, key)).toEqual([]);
     }),
@@ -196,4 +210,49 @@ test('error: segment-damaged: a changed byte is detected where it is read', asyn
   flip(file.bytes.length - 6);
   flip(9);
   expect(() => decodeHeader(file.bytes)).toThrow(expect.objectContaining(damaged));
+});
+
+test('property: of large indexes, a set of keys has the parts that its keys have one by one', async () => {
+  const bytes = new Uint8Array(20_000 * 32).map((_, i) => Math.imul(i, 0x9e37_79b1) >>> 24);
+  new Uint32Array(bytes.buffer).forEach((word, i, words) => {
+    words[i] = word ^ Math.imul(i, 0x85eb_ca6b);
+  });
+  const hashes = runToCompletion(sortHashesSteps({ bytes }));
+  const each = Array.from({ length: 20_000 }, (_, i) =>
+    hashAddress(bytes.subarray(i * 32, i * 32 + 32)),
+  );
+  expect(hashes).toEqual(Float64Array.from(each).sort());
+  const parts = Array.from({ length: 9 }, (_, part) =>
+    sourceOf(part, [...new Set(hashes.filter((_hash, i) => i % 10 === part))]),
+  );
+  const file = build(parts);
+  const shape = decodeHeader(file.bytes);
+  expect(shape.pageCount).toBeGreaterThan(20);
+  const reads: number[] = [];
+  const readAt = async (position: number, length: number) => {
+    reads.push(length);
+    return file.read(position, length);
+  };
+  for (const step of [1, 7, 10, 5_000, 19_999]) {
+    const wanted = hashes.filter((_, i) => i % step === 0);
+    const single = await Promise.all([...wanted].map((key) => find(file, key)));
+    const expected = [...new Set(single.flatMap((numbers) => numbers ?? []))].sort();
+    expect(await findAnyParts(wanted, shape, readAt)).toEqual(expected);
+  }
+  // Nearly all pages are needed, so they are read in large reads.
+  expect(reads.length).toBeLessThan(60);
+  expect(
+    await findAnyParts(
+      hashes.filter((_, i) => i % 10 === 9),
+      shape,
+      readAt,
+    ),
+  ).toEqual([]);
+});
+
+test('behavior: a set with a key that counts as being in all parts is in all parts', async () => {
+  const file = build(Array.from({ length: 100 }, (_, part) => sourceOf(part, [2, 100 + part])));
+  const shape = decodeHeader(file.bytes);
+  expect(await findAnyParts(Float64Array.of(2, 150), shape, file.readAt)).toBeUndefined();
+  expect(await findAnyParts(Float64Array.of(150, 160), shape, file.readAt)).toEqual([50, 60]);
 });

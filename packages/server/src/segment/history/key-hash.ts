@@ -3,6 +3,10 @@
  * keys of a year an absent one is rarely taken for a present one.
  */
 
+import type { Steps } from '@sluice/base/time-slices';
+
+const addressWords = 8;
+
 /** The kinds of keys. The same bytes as keys of different kinds have different hashes. */
 const KIND = {
   /** An address that a record names. */
@@ -40,6 +44,42 @@ export function hashKeyAt(kind: KeyKind, words: Uint32Array, at: number, count: 
 
 export function hashAddress(address: Uint8Array): number {
   return hashBytes('address', address);
+}
+
+/** Hashing this many addresses takes less than a millisecond. */
+const stepHashCount = 10_000;
+/** Hashes are sorted in this many parts. */
+const sortedPartCount = 256;
+
+/** Returns the hashes of addresses, which follow each other in memory, in ascending order. */
+export function* sortHashesSteps({ bytes }: { readonly bytes: Uint8Array }): Steps<Float64Array> {
+  const words = wordsOf(bytes);
+  const count = words.length / addressWords;
+  const hashes = new Float64Array(count);
+  const ends = new Uint32Array(sortedPartCount);
+  const partOf = (hash: number) => Math.floor((hash / hashCount) * sortedPartCount);
+  for (let i = 0; i < count; i++) {
+    if (i % stepHashCount === 0) yield;
+    const hash = hashKeyAt('address', words, i * addressWords, addressWords);
+    hashes[i] = hash;
+    ends[partOf(hash)] = (ends[partOf(hash)] ?? 0) + 1;
+  }
+  for (let part = 1; part < ends.length; part++)
+    ends[part] = (ends[part] ?? 0) + (ends[part - 1] ?? 0);
+  const starts = ends.map((_, part) => ends[part - 1] ?? 0);
+  const next = starts.slice();
+  const sorted = new Float64Array(count);
+  for (const [i, hash] of hashes.entries()) {
+    if (i % stepHashCount === 0) yield;
+    const at = next[partOf(hash)] ?? 0;
+    next[partOf(hash)] = at + 1;
+    sorted[at] = hash;
+  }
+  for (const [part, start] of starts.entries()) {
+    yield;
+    sorted.subarray(start, ends[part]).sort();
+  }
+  return sorted;
 }
 
 export function hashSignatureKey(signature: Uint8Array): number {

@@ -137,15 +137,19 @@ export class EntryReader {
   }
 
   varint(): number {
+    const bytes = this.#bytes;
+    let at = this.at;
     let value = 0;
     let scale = 1;
     for (;;) {
-      if (this.at >= this.end) throw damaged('page', 'an entry is cut off');
-      const byte = this.#bytes[this.at++] ?? 0;
+      if (at >= this.end) throw damaged('page', 'an entry is cut off');
+      const byte = bytes[at++] ?? 0;
       value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
+      if (byte < 0x80) break;
       scale *= 0x80;
     }
+    this.at = at;
+    return value;
   }
 }
 

@@ -1,5 +1,5 @@
 import { discard } from '@sluice/base/memory/discard';
-import { hashWords } from '../layout/dictionary.ts';
+import { hashWords, keyBytes } from '../layout/dictionary.ts';
 import { PART } from '../layout/directory.ts';
 import { pageKeyCount } from '../layout/limits.ts';
 import type { Segment } from '../read/open-segment.ts';
@@ -16,7 +16,21 @@ interface PostingsPage {
   readonly firsts: Int32Array;
 }
 
+/** A set of keys of 32 bytes. */
+export interface KeySet {
+  /** Identifies the content. */
+  readonly version: string;
+  readonly count: number;
+  key(position: number): Uint8Array;
+  /** Returns whether the set has the key whose bytes start at `at`. */
+  has(keys: Uint8Array, at: number): boolean;
+}
+
 const foundCountMax = 4_096;
+/** Looking one key up in the index takes as long as comparing this many keys of the dictionary with a set. */
+const comparedPerLookup = 100;
+/** The number of keys of the dictionary that are read at a time. */
+const readCountMax = 16_384;
 /** The number and length of cached lists. A longer list is decoded at each use. */
 const listCountMax = 4;
 const listBytesMax = 1 << 18;
@@ -42,6 +56,8 @@ export class SegmentIndex {
   readonly #found = new Map<string, number>();
   /** The most recent lists by id: items with the same address share one, and the same queries are repeated. */
   readonly #lists = new Map<number, Uint32Array>();
+  /** The ids of the most recent sets, by version: items with the same set share them, and the same queries are repeated. */
+  readonly #sets = new Map<string, Uint32Array>();
   #classes: ClassTable | undefined;
   #classBytes: Uint8Array | undefined;
 
@@ -70,7 +86,8 @@ export class SegmentIndex {
 
   #parts(): ArrayBufferView[] {
     const pages = [...this.#pages.values()].flatMap(viewsOf);
-    const parts = [this.#classBytes, ...this.#lists.values(), ...pages];
+    const lists = [...this.#lists.values(), ...this.#sets.values()];
+    const parts = [this.#classBytes, ...lists, ...pages];
     return parts.filter((part) => part !== undefined);
   }
 
@@ -83,6 +100,42 @@ export class SegmentIndex {
     if (this.#found.size >= foundCountMax) this.#found.clear();
     this.#found.set(name, id ?? -1);
     return id;
+  }
+
+  /**
+   * Returns the ids of the keys of a set that the segment has, ascending. The caller must not modify them. Looks up the keys of a small set;
+   * otherwise compares the dictionary with the set, so that the time does not grow with the set.
+   */
+  findSet(set: KeySet): Uint32Array {
+    const known = this.#sets.get(set.version);
+    if (known !== undefined) return known;
+    const isSmall = set.count * comparedPerLookup <= this.#segment.addressCount;
+    const ids = isSmall ? this.#lookUpAll(set) : this.#compareAll(set);
+    if (ids.byteLength > listBytesMax) return ids;
+    const [oldest] = this.#sets.keys();
+    if (oldest !== undefined && this.#sets.size === listCountMax) this.#sets.delete(oldest);
+    this.#sets.set(set.version, ids);
+    return ids;
+  }
+
+  #lookUpAll(set: KeySet): Uint32Array {
+    const ids: number[] = [];
+    for (let i = 0; i < set.count; i++) {
+      const id = this.#search(set.key(i));
+      if (id !== undefined) ids.push(id);
+    }
+    return Uint32Array.from(ids).sort();
+  }
+
+  #compareAll(set: KeySet): Uint32Array {
+    const ids: number[] = [];
+    const { addressCount } = this.#segment;
+    for (let first = 0; first < addressCount; first += readCountMax) {
+      const count = Math.min(readCountMax, addressCount - first);
+      const keys = this.#segment.readKeys(first, count);
+      for (let i = 0; i < count; i++) if (set.has(keys, i * keyBytes)) ids.push(first + i);
+    }
+    return Uint32Array.from(ids);
   }
 
   #search(key: Uint8Array): number | undefined {

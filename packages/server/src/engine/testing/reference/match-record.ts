@@ -6,6 +6,7 @@ import { base58 } from '@scure/base';
 import type { Block, Instruction, TokenBalance, Transaction } from '@sluice/ledger/block';
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { FilterName } from '@sluice/protocol/request-table';
+import type { AddressSet } from '../../../query/address-set.ts';
 import type { Item } from '../../../query/query.ts';
 
 type Value = string | boolean;
@@ -84,14 +85,25 @@ export function matchesRecord<A extends RecordArray>(
   item: Item<A>,
   record: RecordOf<A>,
 ): boolean {
-  const filters = Object.entries<Value | readonly Value[] | undefined>(item.filters);
+  const filters = Object.entries<Value | readonly (Value | AddressSet)[] | undefined>(item.filters);
   return filters.every(([name, wanted]) => {
     if (wanted === undefined) return true;
     const values = filteredValues(array, name as FilterName<A>, record);
     return values.some((value) =>
-      Array.isArray(wanted) ? wanted.includes(value) : wanted === value,
+      Array.isArray(wanted)
+        ? wanted.some((each) => (typeof each === 'object' ? hasKey(each, value) : each === value))
+        : wanted === value,
     );
   });
+}
+
+/** Searches the keys at the end of the memory of a set one by one. */
+function hasKey({ memory, count }: AddressSet, value: Value): boolean {
+  const keys = Buffer.from(memory).subarray(memory.byteLength - 32 * count);
+  const key = base58.decode(String(value));
+  for (let at = 0; at < keys.length; at += 32)
+    if (keys.subarray(at, at + 32).equals(key)) return true;
+  return false;
 }
 
 /** A transaction without an error succeeded, unless its metadata is unknown: then its fee is unknown too. */

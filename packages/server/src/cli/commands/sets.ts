@@ -1,0 +1,84 @@
+import { Command, Option } from 'commander';
+import type { SetDescription } from '../../http/admin-sets.ts';
+import { setAddressCountMax } from '../../query/address-set.ts';
+import { readSmallFile } from '../../storage/read-small-file.ts';
+import type { CommandContext } from '../context.ts';
+import { formatCount, formatTable } from '../format-table.ts';
+import { naming } from '../metered-file.ts';
+import { getJson } from '../target/get-json.ts';
+
+interface SetsOptions {
+  readonly admin: string;
+  readonly json?: boolean;
+}
+
+/** The service reads a million addresses in about a second, and may be busy. */
+const putMsMax = 60_000;
+const fileBytesMax = setAddressCountMax * 64;
+
+export function buildSetsCommand({ out }: CommandContext): Command {
+  const put = withAdmin(new Command('put'))
+    .description('Store the addresses of a file as a set, or replace the set.')
+    .argument('<name>', 'the name of the set: letters, digits, _ and -')
+    .argument('<file>', 'one address on each line; lines that begin with # are ignored')
+    .action(async (name: string, file: string, { admin }: SetsOptions) => {
+      const body = new Uint8Array(naming(file, () => readSmallFile(file, fileBytesMax)));
+      const how = { method: 'PUT', body, msMax: putMsMax } as const;
+      const set = await getJson<SetDescription>(urlOf(admin, name), how);
+      out.write(
+        `set ${set.name}: ${formatCount(set.addresses)} addresses, version ${set.version}\n`,
+      );
+    });
+  const list = withAdmin(new Command('list'))
+    .description('List the sets of a service.')
+    .option('--json', 'print JSON')
+    .action(async ({ admin, json }: SetsOptions) => {
+      const sets = await getJson<readonly SetDescription[]>(urlOf(admin));
+      out.write(json === true ? `${JSON.stringify(sets, null, 2)}\n` : formatSets(sets));
+    });
+  const remove = withAdmin(new Command('remove'))
+    .description('Remove a set. Streams that use it continue.')
+    .argument('<name>', 'the name of the set')
+    .action(async (name: string, { admin }: SetsOptions) => {
+      await getJson(urlOf(admin, name), { method: 'DELETE' });
+      out.write(`removed set ${name}\n`);
+    });
+  return new Command('sets')
+    .description('Store, list and remove sets of addresses, to which queries refer by name.')
+    .addCommand(put)
+    .addCommand(list)
+    .addCommand(remove)
+    .addHelpText('after', examples);
+}
+
+const examples = `
+Examples:
+  $ sluice sets put exchanges exchanges.txt
+  $ sluice sets list
+  $ echo '{"fromBlock":0,"tokenBalances":[{"owner":{"set":"exchanges"}}]}' > q.json
+  $ sluice query --query q.json
+  $ sluice sets remove exchanges`;
+
+function withAdmin(command: Command): Command {
+  return command.addOption(
+    new Option('--admin <url>', 'the listener for operators of the service, on this machine')
+      .env('SLUICE_ADMIN_URL')
+      .default('http://127.0.0.1:8081'),
+  );
+}
+
+function urlOf(admin: string, name?: string): string {
+  const base = `${admin.replace(/\/+$/, '')}/sets`;
+  return name === undefined ? base : `${base}/${encodeURIComponent(name)}`;
+}
+
+function formatSets(sets: readonly SetDescription[]): string {
+  if (sets.length === 0) return 'no sets\n';
+  const rows = sets.map(({ name, addresses, version, bytes }) => [
+    name,
+    formatCount(addresses),
+    version,
+    formatCount(bytes),
+  ]);
+  return formatTable([['set', 'addresses', 'version', 'bytes of memory'], ...rows]);
+}

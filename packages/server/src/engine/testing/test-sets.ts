@@ -1,0 +1,29 @@
+/** Sets of addresses that random queries refer to. The name of a set follows from its addresses, so that a seed reproduces a query. */
+import { createHash } from 'node:crypto';
+import { runToCompletion } from '@sluice/base/time-slices';
+import {
+  type AddressSet,
+  type AddressSets,
+  buildSet,
+  readKeysSteps,
+  sortKeysSteps,
+} from '../../query/address-set.ts';
+
+export function makeSet(name: string, addresses: readonly string[]): AddressSet {
+  const keys = runToCompletion(readKeysSteps(Buffer.from(addresses.join('\n'))));
+  return buildSet(name, runToCompletion(sortKeysSteps(keys)));
+}
+
+const known = new Map<string, AddressSet>();
+
+/** Stores a set. Returns the value of a filter that refers to it. */
+export function putTestSet(addresses: readonly string[]): { readonly set: string } {
+  const name = createHash('sha256').update(addresses.join()).digest('hex');
+  known.set(name, makeSet(name, addresses));
+  return { set: name };
+}
+
+export const TEST_SETS: AddressSets = {
+  names: [],
+  find: (name) => known.get(name),
+};
