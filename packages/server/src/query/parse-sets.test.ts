@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { makeSet } from '../engine/testing/test-sets.ts';
 import type { AddressSets } from './address-set.ts';
 import { parseQuery } from './parse-query.ts';
-import { setsOf } from './query.ts';
+import { countValues, setsOf } from './query.ts';
 import { queryKey } from './query-key.ts';
 
 const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
@@ -38,6 +38,13 @@ test('behavior: the same query with another version of a set is another query', 
   const item = { a0: { set: 'mine' } };
   expect(queryKey(parse(item, sets(first)))).toBe(queryKey(parse(item, sets(first))));
   expect(queryKey(parse(item, sets(first)))).not.toBe(queryKey(parse(item, sets(second))));
+});
+
+test('limit: a selection with a large set counts as many values, so that threads do not keep the memory of old versions', () => {
+  const memory = new SharedArrayBuffer(34 << 20);
+  const large = { name: 'large', version: 'x', count: 1_000_000, memory };
+  const query = parse({ a0: { set: 'large' } }, { names: ['large'], find: () => large });
+  expect(countValues(query)).toBe(1 + (34 << 20) / 512);
 });
 
 test.each([

@@ -108,6 +108,9 @@ export function setsOf(selection: Selection): readonly AddressSet[] {
   return [...sets.values()];
 }
 
+/** A set counts as one value for this many bytes of its memory, which threads keep as long as a selection that refers to it. */
+const setBytesPerValue = 512;
+
 /** Returns the number of filter values in all lists. Each value takes about 70 bytes of memory. */
 export function countValues(selection: Selection): number {
   let count = 0;
@@ -117,5 +120,6 @@ export function countValues(selection: Selection): number {
         if (Array.isArray(filter)) count += filter.length;
     }
   }
-  return count;
+  const setBytes = setsOf(selection).reduce((sum, { memory }) => sum + memory.byteLength, 0);
+  return count + Math.ceil(setBytes / setBytesPerValue);
 }

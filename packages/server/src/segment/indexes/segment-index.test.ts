@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Segment } from '../read/open-segment.ts';
+import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
+import { openSegment, type Segment } from '../read/open-segment.ts';
+import { buildSegment } from '../write/build-segment.ts';
 import { PostingsBuilder } from './postings.ts';
 import { SegmentIndex } from './segment-index.ts';
 
@@ -43,4 +45,50 @@ test('behavior: a short page stays', () => {
   index.releaseLongPages();
   expect(index.transactions(busy).length).toBe(60_000);
   expect(reads()).toBe(1);
+});
+
+/** A set that is searched key by key, and counts the calls. */
+function keySetOf(version: string, keys: readonly Uint8Array[]) {
+  const texts = new Set(keys.map((key) => Buffer.from(key).toString('hex')));
+  const calls = { key: 0, has: 0 };
+  return {
+    version,
+    count: keys.length,
+    calls,
+    key: (position: number) => {
+      calls.key++;
+      return keys[position] as Uint8Array;
+    },
+    has: (bytes: Uint8Array, at: number) => {
+      calls.has++;
+      return texts.has(Buffer.from(bytes.subarray(at, at + 32)).toString('hex'));
+    },
+  };
+}
+
+test('behavior: the keys of a small set are looked up, a large set is compared with the dictionary, and both find the same ids', () => {
+  const blocks = simulatedBlocks({
+    content: { transactionsPerBlock: 20, votes: 0 },
+    blockCount: 20,
+  });
+  const segment = openSegment(buildSegment(blocks));
+  const index = new SegmentIndex(segment);
+  const { addressCount } = segment;
+  expect(addressCount).toBeGreaterThan(300);
+  const absent = (i: number) => new Uint8Array(32).fill(i + 1);
+  const small = keySetOf('small', [
+    absent(0),
+    segment.readKeys(addressCount - 1, 1).slice(),
+    segment.readKeys(7, 1).slice(),
+  ]);
+  expect(index.findSet(small)).toEqual(Uint32Array.of(7, addressCount - 1));
+  expect(small.calls).toEqual({ key: 3, has: 0 });
+  const large = keySetOf('large', [
+    ...Array.from({ length: 200 }, (_, i) => absent(i)),
+    ...[7, 0, addressCount - 1].map((id) => segment.readKeys(id, 1).slice()),
+  ]);
+  expect(index.findSet(large)).toEqual(Uint32Array.of(0, 7, addressCount - 1));
+  expect(large.calls).toEqual({ key: 0, has: addressCount });
+  index.findSet(large);
+  expect(large.calls.has).toBe(addressCount);
 });
