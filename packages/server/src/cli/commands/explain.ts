@@ -1,13 +1,17 @@
+import { assert } from '@sluice/base/assert';
 import { systemClock } from '@sluice/base/clock';
+import { runToCompletion } from '@sluice/base/time-slices';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import { Command } from 'commander';
 import { pino } from 'pino';
 import { SetStore } from '../../app/set-store.ts';
 import { type MayHave, segmentsFrom, totalSealed } from '../../chain/segment-lists.ts';
 import type { StoredReader } from '../../dataset/stored/stored-reader.ts';
 import { Engine } from '../../engine/engine.ts';
+import { ROW_NUMBER_NAMES } from '../../engine/lookup/estimate-segment.ts';
 import type { PlannedItem } from '../../engine/plan-items.ts';
 import type { BlockRange, RunReport } from '../../engine/segment-run.ts';
 import type { AddressSet } from '../../query/address-set.ts';
@@ -145,9 +149,19 @@ interface Cost {
   readonly milliseconds: number;
 }
 
+/** How many records of a kind, or blocks, the query selects, and the bounds that an estimate gives. */
+interface SelectedCount {
+  readonly min: number;
+  readonly max: number;
+  readonly exact: number;
+}
+
+type Selected = Readonly<Record<(typeof ROW_NUMBER_NAMES)[number], SelectedCount>>;
+
 interface SegmentCost extends Cost {
   readonly path: string;
   readonly blockCount: number;
+  readonly selected: Selected;
   readonly items: readonly ItemCost[];
 }
 
@@ -193,8 +207,10 @@ function explainFile(
   for (; next.done !== true; next = run.next()) answerBytes += next.value.length;
   const milliseconds = systemClock.nowMs() - startMs;
   const report = next.value;
+  const { readCount: fileReads, bytesRead: fileBytes } = file.meter;
   return {
     path: file.path,
+    selected: countSelected(engine, file.path, query, range),
     blockCount: segment.blockCount,
     items: itemCosts(query, report, transactionsIn(segment, range)),
     groupCount: report.groupCount,
@@ -202,12 +218,24 @@ function explainFile(
     pagesRead: report.pagesRead,
     bytesRead: report.bytesRead,
     bytesInflated: report.bytesInflated,
-    fileReads: file.meter.readCount,
-    fileBytes: file.meter.bytesRead,
+    fileReads,
+    fileBytes,
     lines: report.linesWritten,
     answerBytes,
     milliseconds: Math.round(milliseconds * 100) / 100,
   };
+}
+
+function countSelected(engine: Engine, path: string, query: Query, range: BlockRange): Selected {
+  const lookup = { selection: query, range };
+  const estimate = runToCompletion(engine.lookUp(path, { kind: 'estimate', ...lookup }));
+  const count = runToCompletion(engine.lookUp(path, { kind: 'count', ...lookup }));
+  assert('min' in estimate && 'firstBlock' in count, 'a lookup has the result of its kind');
+  return mapKeys(ROW_NUMBER_NAMES, (name) => ({
+    min: estimate.min[name],
+    max: estimate.max[name],
+    exact: count[name],
+  }));
 }
 
 interface TransactionRange {
@@ -295,8 +323,28 @@ function totalOf(costs: readonly SegmentCost[]): Cost {
   };
 }
 
+function totalSelected(costs: readonly SegmentCost[]): Selected {
+  const sum = (name: keyof Selected, key: keyof SelectedCount) =>
+    costs.reduce((total, { selected }) => total + selected[name][key], 0);
+  return mapKeys(ROW_NUMBER_NAMES, (name) => ({
+    min: sum(name, 'min'),
+    max: sum(name, 'max'),
+    exact: sum(name, 'exact'),
+  }));
+}
+
 function describeJson(costs: readonly SegmentCost[], excluded: readonly Exclusion[]): string {
-  return `${JSON.stringify({ excluded, segments: costs, total: totalOf(costs) }, null, 2)}\n`;
+  const total = { ...totalOf(costs), selected: totalSelected(costs) };
+  return `${JSON.stringify({ excluded, segments: costs, total }, null, 2)}\n`;
+}
+
+function formatSelected(costs: readonly SegmentCost[]): string {
+  const selected = totalSelected(costs);
+  const rows = ROW_NUMBER_NAMES.map((name) => {
+    const { min, exact, max } = selected[name];
+    return [name, ...[min, exact, max].map(formatCount)];
+  });
+  return formatTable([['selected', 'at least', 'exactly', 'at most'], ...rows]);
 }
 
 function describeExclusion(exclusion: Exclusion): string {
@@ -316,7 +364,8 @@ function describeText(costs: readonly SegmentCost[], exclusions: readonly Exclus
   const rows = costs.map((cost) => formatCost(cost.path, cost));
   const total = costs.length > 1 ? [formatCost('total', totalOf(costs))] : [];
   const excluded = exclusions.map(describeExclusion).join('');
-  return `${excluded}${plans.join('')}${formatTable([costHeads, ...rows, ...total])}`;
+  const table = formatTable([costHeads, ...rows, ...total]);
+  return `${excluded}${plans.join('')}${formatSelected(costs)}\n${table}`;
 }
 
 const itemHeads = ['item', 'driven by', 'estimated', 'listed', 'rows matched'];

@@ -368,6 +368,12 @@ describe('sluice explain', () => {
     });
     expect(itemOf('kind', 'data')).toMatchObject({ array: 'logs', drivenBy: null });
     expect(cost.groupsRead).toBe(1);
+    const { selected } = total;
+    const exact = instructions.filter(({ programId }) => programId === program).length;
+    expect(selected.instructions).toMatchObject({ min: 0, exact });
+    expect(selected.instructions.max).toBeGreaterThanOrEqual(exact);
+    expect(selected.blocks.exact).toBeGreaterThan(0);
+    expect(selected.blocks.exact).toBeLessThanOrEqual(cost.lines);
     for (const name of ['pagesRead', 'bytesRead', 'bytesInflated', 'lines', 'answerBytes']) {
       expect(cost[name], name).toBeGreaterThan(0);
       expect(total[name], name).toBe(cost[name]);
