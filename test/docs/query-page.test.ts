@@ -4,8 +4,8 @@ import { fieldRows, KINDS, type WireType } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { renderFieldTables, renderItemTables, renderLimits } from '@sluice/protocol/render-tables';
 import { expect, test } from 'vitest';
-import { makeSet } from '../../packages/server/src/engine/testing/test-sets.ts';
 import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
+import { makeSet } from '../../packages/server/src/query/testing/test-sets.ts';
 import { readGoldenQueries } from '../golden/read-golden.ts';
 
 const page = readFileSync(new URL('../../docs/query.md', import.meta.url), 'utf8');

@@ -20,7 +20,7 @@ import {
 } from '../query/address-set.ts';
 import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../storage/fs.ts';
 
-export const setsFolder = '_sets';
+const setsFolder = '_sets';
 
 /** The most sets, and their memory with the replaced versions: four sets of the largest size. */
 const setCountMax = 100;

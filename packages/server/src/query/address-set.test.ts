@@ -3,8 +3,8 @@ import { base58 } from '@scure/base';
 import { runToCompletion } from '@sluice/base/time-slices';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { makeSet } from '../engine/testing/test-sets.ts';
 import { buildSet, readKeysSteps, SetKeys, setAddressCountMax } from './address-set.ts';
+import { makeSet } from './testing/test-sets.ts';
 
 const keyOf = (value: number | string) => createHash('sha256').update(String(value)).digest();
 

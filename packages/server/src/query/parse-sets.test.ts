@@ -1,10 +1,10 @@
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { expect, test } from 'vitest';
-import { makeSet } from '../engine/testing/test-sets.ts';
 import type { AddressSets } from './address-set.ts';
 import { parseQuery } from './parse-query.ts';
 import { countValues, setsOf } from './query.ts';
 import { queryKey } from './query-key.ts';
+import { makeSet } from './testing/test-sets.ts';
 
 const token = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const system = '11111111111111111111111111111111';

@@ -15,10 +15,10 @@ import { type FilterRow, filterRows, relationRows } from '@sluice/protocol/reque
 import fc, { type Arbitrary } from 'fast-check';
 import { parseQuery } from '../../query/parse-query.ts';
 import type { Query } from '../../query/query.ts';
+import { putTestSet, TEST_SETS } from '../../query/testing/test-sets.ts';
 import { arbitraryBlocks } from './arbitrary-block.ts';
 import { ABSENT_ADDRESS, ADDRESS_POOL } from './arbitrary-values.ts';
 import { filteredValues } from './reference/match-record.ts';
-import { putTestSet, TEST_SETS } from './test-sets.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 

@@ -19,9 +19,9 @@ import { describe, expect, test } from 'vitest';
 import { parseQueryBody } from '../../query/parse-query.ts';
 import type { FieldLists, Item, Items, Query } from '../../query/query.ts';
 import { queryKey } from '../../query/query-key.ts';
+import { TEST_SETS } from '../../query/testing/test-sets.ts';
 import { arbitraryQueryCase } from './arbitrary-query.ts';
 import { linesWithRecords, readLines } from './read-lines.ts';
-import { TEST_SETS } from './test-sets.ts';
 
 const everyField = Object.fromEntries(
   KINDS.map((kind) => [kind, fieldNames(kind, 'solana')]),

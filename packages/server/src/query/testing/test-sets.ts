@@ -7,7 +7,7 @@ import {
   buildSet,
   readKeysSteps,
   sortKeysSteps,
-} from '../../query/address-set.ts';
+} from '../address-set.ts';
 
 export function makeSet(name: string, addresses: readonly string[]): AddressSet {
   const keys = runToCompletion(readKeysSteps(Buffer.from(addresses.join('\n'))));
