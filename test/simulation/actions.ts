@@ -53,6 +53,7 @@ const actions = {
   stop: async (_world, _random, machine) => {
     if (machine.service?.dataset !== undefined) await machine.stop();
   },
+  age: (_world, _random, machine) => machine.age(),
   pause: (_world, random, machine) => machine.pause(random.unit() * 20_000),
   breakDisk: (_world, random, machine) => {
     const kind = random.pick(['EIO', 'ENOSPC', 'EROFS'] as const);
@@ -128,6 +129,7 @@ const weights: Record<ActionName, number> = {
   kill: 6,
   powerLoss: 6,
   stop: 2,
+  age: 1,
   pause: 4,
   breakDisk: 6,
   fillDisk: 3,

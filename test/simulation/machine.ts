@@ -1,4 +1,5 @@
 /** A machine: a disk, the processes that run on it one after the other, and a model of what they may show. */
+import { createHash } from 'node:crypto';
 import { isCodedError } from '@sluice/base/errors';
 import type { Random } from '@sluice/base/random';
 import {
@@ -8,7 +9,12 @@ import {
 } from '../../packages/server/src/storage/testing/sim-fs.ts';
 import { Model, must, Violation } from './model.ts';
 import { Life } from './scheduler.ts';
-import { type ServiceDependencies, type ServiceSettings, SimulatedService } from './service.ts';
+import {
+  datasetFolder,
+  type ServiceDependencies,
+  type ServiceSettings,
+  SimulatedService,
+} from './service.ts';
 
 export interface MachineOptions {
   readonly name: string;
@@ -24,9 +30,13 @@ export interface MachineDependencies
 }
 
 const restartMsMax = 2_000;
-const stopSecondsMax = 30;
+/** A writer of a cluster publishes the commits that wait first, up to 32 for each source, and a slow feed takes 3 s for each. */
+const stopSecondsMax = { folder: 30, bucket: 30, cluster: 300 } as const;
 /** A request may fail so long after a fault. Requests to a bucket or a feed are repeated for some seconds. */
 const failMsMax = { folder: 1_000, bucket: 30_000, cluster: 30_000 } as const;
+const leftovers = ['left.segment', 'left.segment.tmp'].map(
+  (name) => `${datasetFolder}/segments/${name}`,
+);
 /** A copy that was left behind by the feed may notice that long after the fault that delayed it. */
 const gapMsMax = 600_000;
 
@@ -43,6 +53,8 @@ export class Machine {
   readonly #options: MachineOptions;
   readonly #dependencies: MachineDependencies;
   readonly #life = new Life();
+  /** It shows its last states until its connections are closed. */
+  #stopping: SimulatedService | undefined;
   #processCount = 0;
   #brokenMs = 0;
 
@@ -111,15 +123,35 @@ export class Machine {
   async stop(): Promise<void> {
     const { service } = this;
     this.service = undefined;
+    this.#stopping = service;
     if (service !== undefined) service.life.pausedUntilMs = 0;
     let isStopped = false;
     void service?.stop().then(() => {
       isStopped = true;
     });
-    for (let second = 0; second < stopSecondsMax && !isStopped; second++)
+    const secondsMax = stopSecondsMax[this.#options.settings.place];
+    for (let second = 0; second < secondsMax && !isStopped; second++)
       await this.#dependencies.scheduler.advance(1_000);
     must(isStopped, 'a process stops in time');
+    this.#stopping = undefined;
     this.kill();
+  }
+
+  /** Stops the process, and makes its dataset one of format 2, which the next process upgrades. */
+  async age(): Promise<void> {
+    if (this.isBroken || this.#options.settings.place !== 'folder') return;
+    await this.stop();
+    const { snapshot } = this.model.current ?? {};
+    // That format has neither lists nor indexes.
+    if (snapshot === undefined || snapshot.lists.length + snapshot.indexes.length > 0) return;
+    const path = `${datasetFolder}/manifest.json`;
+    const { checksum: _, ...content } = JSON.parse(Buffer.from(this.disk.readRaw(path)).toString());
+    const older = { ...content, formatVersion: 2 };
+    const checksum = createHash('sha256').update(JSON.stringify(older)).digest('hex');
+    this.disk.writeRaw(path, Buffer.from(JSON.stringify({ ...older, checksum })));
+    // A trim, or a crash between a file and its commit, left files that nothing describes.
+    for (const name of leftovers) this.disk.writeRaw(name, new Uint8Array(1));
+    this.#dependencies.note(`${this.name}: format 2`);
   }
 
   /** Whether something is broken now, so that requests may fail. */
@@ -142,7 +174,7 @@ export class Machine {
   /** Shows the state of the dataset to the model, if it is another one than before. */
   look(): void {
     if (this.isBroken) this.#brokenMs = this.#nowMs;
-    const snapshot = this.service?.dataset?.snapshot();
+    const snapshot = (this.service ?? this.#stopping)?.dataset?.snapshot();
     if (snapshot === undefined || snapshot === this.model.current?.snapshot) return;
     const { version, head, finalized } = snapshot;
     this.#dependencies.note(`${this.name} state ${version} ${head?.number} ${finalized?.number}`);
@@ -177,6 +209,8 @@ export class Machine {
     if (raised.length > 0) return `alarms of ${this.name} remain: ${raised.join()}`;
     // Objects of a bucket are removed after an hour.
     if (this.#options.settings.place !== 'folder') return undefined;
+    const left = this.disk.paths().find((path) => leftovers.includes(path));
+    if (left !== undefined) return `an upgrade has not removed ${left}`;
     const unused = this.model.current?.snapshot.unused ?? [];
     return unused.length > 0 ? `unused files remain: ${unused.join()}` : undefined;
   }

@@ -1,12 +1,12 @@
 /**
  * Bugs of the kinds that engineers make. `npm run test:bugs` plants each of them in a copy of the repository and reports what finds it: the
- * simulation, or else the named tests. `find` occurs once in the file.
+ * simulation, or else the named tests. `find` occurs once in the file. `place` restricts the simulation to worlds of one kind.
  */
 
 const server = 'packages/server/src';
 const client = 'packages/client/src';
 
-/** @type {readonly { name: string, file: string, find: string, replace: string, tests?: readonly string[] }[]} */
+/** @type {readonly { name: string, file: string, find: string, replace: string, place?: string, tests?: readonly string[] }[]} */
 export const plantedBugs = [
   {
     name: 'a commit is not synchronized',
@@ -320,5 +320,13 @@ export const plantedBugs = [
     replace:
       '    onAdvanced?.();\n    await log.create(content);\n    this.#number = number;\n    this.#written = snapshot;',
     tests: [`${server}/cluster`],
+  },
+  {
+    name: 'ingestion ends while its maintenance still writes',
+    file: `${server}/ingest/ingester.ts`,
+    find: '      await Promise.allSettled(parts);\n',
+    replace: '',
+    place: 'cluster',
+    tests: [`${server}/ingest/ingester-follow.test.ts`],
   },
 ];

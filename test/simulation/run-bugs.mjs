@@ -92,9 +92,11 @@ function plant(copy, { file, find, replace }) {
 }
 
 /** Simulates worlds in the copy until one fails. Returns the violated rule. */
-function simulate(copy) {
+function simulate(copy, { place }) {
+  const args = ['--seconds', `${secondsMax}`, '--steps', '8000'];
+  if (place !== undefined) args.push('--place', place);
   const script = `import(${JSON.stringify(join(copy, bundle))}).then(({ simulate }) =>
-    simulate(['--seconds', '${secondsMax}', '--steps', '8000'], console.log))`;
+    simulate(${JSON.stringify(args)}, console.log))`;
   const child = spawn(process.execPath, ['-e', script], { cwd: copy });
   return new Promise((resolve) => {
     let output = '';
@@ -140,7 +142,7 @@ let survivorCount = 0;
 for (const bug of plantedBugs.filter(({ name }) => new RegExp(values.only).test(name))) {
   const restore = plant(copy, bug);
   const startMs = Date.now();
-  const rule = values.by.includes('simulation') ? await simulate(copy) : undefined;
+  const rule = values.by.includes('simulation') ? await simulate(copy, bug) : undefined;
   const isTested = rule === undefined && values.by.includes('tests') && bug.tests !== undefined;
   const failed = isTested ? await runTests(copy, bug.tests) : rule;
   const how = rule === undefined ? 'a test' : 'the simulation';
