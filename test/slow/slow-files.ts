@@ -12,6 +12,7 @@ export const slowFiles = [
   'packages/server/src/cli/commands/segment-tools.test.ts',
   'packages/server/src/cli/commands/simulate.test.ts',
   'packages/server/src/cli/commands/watch.test.ts',
+  'packages/server/src/dataset/failing-disk.test.ts',
   'packages/server/src/engine/large-segments.test.ts',
   'packages/server/src/engine/small-pages.property.test.ts',
   'packages/server/src/ingest/alarms.test.ts',
