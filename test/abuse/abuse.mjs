@@ -23,7 +23,7 @@ const { values } = parseArgs({
   },
 });
 const keyCount = 100_000;
-const trialMsMax = 120_000;
+const trialMsMax = 300_000;
 const sampleEveryMs = 100;
 const bin = join(dirname(fileURLToPath(import.meta.url)), '../../packages/server/bin');
 

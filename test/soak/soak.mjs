@@ -35,6 +35,7 @@ const { values } = parseArgs({
     out: { type: 'string' },
     followers: { type: 'string', default: '20' },
     'slot-ms': { type: 'string', default: '100' },
+    keep: { type: 'string', default: '5000' },
   },
 });
 const durationMs = values.hours
@@ -98,7 +99,7 @@ const serving = [
   '--from',
   'latest',
   '--keep',
-  '5000',
+  values.keep,
 ];
 const service = await start([
   'serve',
@@ -160,8 +161,10 @@ async function repeat(work) {
 
 async function headOf() {
   for (;;) {
-    const head = await (await fetch(`${dataset}/head`)).json();
-    if (head !== null || isOver) return head;
+    const response = await fetch(`${dataset}/head`);
+    const head = await response.json();
+    if (!response.ok) counts.repeats++;
+    else if (head !== null || isOver) return head;
     await sleep(200);
   }
 }
@@ -186,7 +189,8 @@ async function follow() {
       await response.text();
       continue;
     }
-    if (response.status !== 200) throw new Error(`a follower got ${response.status}`);
+    if (response.status !== 200)
+      throw new Error(`a follower got ${response.status}: ${await response.text()}`);
     const last = await readLines(response, true);
     if (last !== undefined) [fromBlock, parentBlockHash] = [last.number + 1, last.hash];
   }
@@ -274,6 +278,7 @@ async function sample() {
   samples.push({
     ms: Date.now() - startMs,
     'memory MB': rss,
+    'answers MB': metric('sluice_answer_cache_bytes') / 2 ** 20,
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
     'disk MB': disk,
     'disk/live': live > 0 ? disk / live : 1,
