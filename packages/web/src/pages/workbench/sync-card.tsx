@@ -40,9 +40,12 @@ export function SyncCard({ dataset, query }: SyncCardProps) {
         <>
           <p>
             The command loads the history, stores each new block, and corrects the rows after a
-            fork. Change the address of the database. <a href="/docs/sync">More about tables</a>{' '}
-            <CopyButton text={command} label="command" />
+            fork. Change the address of the database.
           </p>
+          <div class="row spread">
+            <a href="/docs/sync">More about tables</a>
+            <CopyButton text={command} label="command" />
+          </div>
           <RawText text={command} />
         </>
       )}
