@@ -1,5 +1,6 @@
 /** Tests next to the sources that take longest. `npm run test:service` runs them, so that `npm test` takes less than five minutes. */
 export const slowFiles = [
+  'packages/kernels/src/pages-kernel.test.ts',
   'packages/server/src/app/lookups.test.ts',
   'packages/server/src/app/portal.test.ts',
   'packages/server/src/app/remote/bucket-indexes.test.ts',
@@ -12,6 +13,7 @@ export const slowFiles = [
   'packages/server/src/cli/commands/segment-tools.test.ts',
   'packages/server/src/cli/commands/simulate.test.ts',
   'packages/server/src/cli/commands/watch.test.ts',
+  'packages/server/src/cluster/replica.test.ts',
   'packages/server/src/dataset/failing-disk.test.ts',
   'packages/server/src/engine/large-segments.test.ts',
   'packages/server/src/engine/small-pages.property.test.ts',
@@ -20,10 +22,12 @@ export const slowFiles = [
   'packages/server/src/ingest/grpc-follow.test.ts',
   'packages/server/src/ingest/prepare/prepared-block.test.ts',
   'packages/server/src/object-store/object-cache.property.test.ts',
+  'packages/server/src/object-store/object-cache.test.ts',
   'packages/server/src/stream/lookups/range-digests.test.ts',
   'packages/server/src/stream/skipping-evaluator.test.ts',
   'packages/simulator/src/content/generate-block.test.ts',
   'packages/simulator/src/content/recipe.test.ts',
+  'packages/simulator/src/faults/fault-effects.test.ts',
   'test/fuzz/fuzz.test.ts',
   'test/golden/golden-arrow.test.ts',
   'test/simulation/damage.test.ts',

@@ -91,19 +91,26 @@ export function matchesRecord<A extends RecordArray>(
     const values = filteredValues(array, name as FilterName<A>, record);
     return values.some((value) =>
       Array.isArray(wanted)
-        ? wanted.some((each) => (typeof each === 'object' ? hasKey(each, value) : each === value))
+        ? wanted.some((each) =>
+            typeof each === 'object' ? textsOf(each).has(value) : each === value,
+          )
         : wanted === value,
     );
   });
 }
 
-/** Searches the keys at the end of the memory of a set one by one. */
-function hasKey({ memory, count }: AddressSet, value: Value): boolean {
-  const keys = Buffer.from(memory).subarray(memory.byteLength - 32 * count);
-  const key = base58.decode(String(value));
-  for (let at = 0; at < keys.length; at += 32)
-    if (keys.subarray(at, at + 32).equals(key)) return true;
-  return false;
+const knownTexts = new WeakMap<SharedArrayBuffer, ReadonlySet<unknown>>();
+
+/** Returns the addresses of a set, whose keys are at the end of its memory. */
+function textsOf({ memory, count }: AddressSet): ReadonlySet<unknown> {
+  let texts = knownTexts.get(memory);
+  if (texts === undefined) {
+    const keys = new Uint8Array(memory, memory.byteLength - 32 * count).slice();
+    const keyAt = (i: number) => keys.subarray(i * 32, (i + 1) * 32);
+    texts = new Set(Array.from({ length: count }, (_, i) => base58.encode(keyAt(i))));
+    knownTexts.set(memory, texts);
+  }
+  return texts;
 }
 
 /** A transaction without an error succeeded, unless its metadata is unknown: then its fee is unknown too. */
