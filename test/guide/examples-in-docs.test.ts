@@ -28,11 +28,29 @@ beforeAll(async () => {
   while (((await client.head())?.number ?? 0) < lastBlock) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+  await storeSet();
 });
 afterAll(async () => {
   await demo.end('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** Stores the set of addresses that examples refer to: owners of tokens. */
+async function storeSet(): Promise<void> {
+  const fields = { tokenBalance: { postOwner: true } };
+  const query = { fromBlock: 0, toBlock: lastBlock, fields, tokenBalances: [{}] };
+  const response = await fetch(`${demo.url}/datasets/ledger-beta/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(query),
+  });
+  const owners = [...(await response.text()).matchAll(/"postOwner":"(\w+)"/g)].map(
+    ([, text]) => text,
+  );
+  const body = [...new Set(owners)].join('\n');
+  const stored = await fetch(`${demo.adminUrl}/sets/exchanges`, { method: 'PUT', body });
+  expect(stored.status, await stored.text()).toBe(200);
+}
 
 /** Fails unless the records can be joined and the stream can be resumed. */
 function expectJoinable({ fields }: Query): void {
