@@ -42,7 +42,7 @@ export interface DatasetReader {
   remoteSegment?(segment: SealedSegment): RemoteSegment | undefined;
   /** Returns the headers of a sealed segment's blocks, ascending. Recent ones are cached. */
   readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]>;
-  /** Looks a key, or all keys of a set, up in an index over segments. Absent if the dataset has no such indexes. */
+  /** Returns the slots that can have a key, or any key of a set, according to an index over segments. Absent if the dataset has no such indexes. */
   readonly findSlots?: (run: IndexRun, key: IndexKey) => Promise<SlotRanges>;
   /** Returns the content of a list of segments. Recent ones are cached. */
   readonly readList: ReadList;

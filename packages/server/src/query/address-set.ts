@@ -31,7 +31,7 @@ export interface AddressSets {
 /** The name of a set, which is also the name of its file. */
 export const setNamePattern = /^[\w-]{1,64}$/;
 
-/** The most addresses of a set. A million takes 34 MB of memory and about a second to read. */
+/** The most addresses of a set. A million takes 34 MB of memory. */
 export const setAddressCountMax = 1_000_000;
 
 export const keyBytes = 32;

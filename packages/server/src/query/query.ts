@@ -33,8 +33,8 @@ export function parseHex(text: string): Hex | undefined {
 }
 
 /**
- * Sorted by text and unique, then the sets by name. Addresses stay encoded here, because a list can have thousands; the engine
- * decodes them when it needs the bytes.
+ * The addresses of a filter, sorted by their text and without duplicates, followed by its sets, sorted by name. Addresses are still texts,
+ * because a list can have thousands; the engine decodes them when it needs the bytes.
  */
 export type AddressList = readonly (Address | AddressSet)[];
 

@@ -24,7 +24,7 @@ test('default: a set is stored, listed and removed', async () => {
   const file = join(data, 'list.txt');
   writeFileSync(file, `# mine\n${MATCH}\n`);
   const stored = await sets('put', 'mine', file);
-  expect(stored.out).toMatch(/^set mine: 1 addresses, version [0-9a-f]{16}\n$/);
+  expect(stored.out).toMatch(/^set mine: version [0-9a-f]{16}, number of addresses: 1\n$/);
   const listed = await sets('list');
   expect(listed.out).toMatch(/^set +addresses +version +bytes of memory\nmine +1 +[0-9a-f]{16} /);
   expect(JSON.parse((await sets('list', '--json')).out)).toMatchObject([

@@ -12,7 +12,7 @@ interface SetsOptions {
   readonly json?: boolean;
 }
 
-/** The service reads a million addresses in about a second, and may be busy. */
+/** The service answers after it has stored the set, which takes seconds for a million addresses on a busy machine. */
 const putMsMax = 60_000;
 const fileBytesMax = setAddressCountMax * 64;
 
@@ -26,7 +26,7 @@ export function buildSetsCommand({ out }: CommandContext): Command {
       const how = { method: 'PUT', body, msMax: putMsMax } as const;
       const set = await getJson<SetDescription>(urlOf(admin, name), how);
       out.write(
-        `set ${set.name}: ${formatCount(set.addresses)} addresses, version ${set.version}\n`,
+        `set ${set.name}: version ${set.version}, number of addresses: ${formatCount(set.addresses)}\n`,
       );
     });
   const list = withAdmin(new Command('list'))

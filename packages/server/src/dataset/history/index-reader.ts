@@ -21,7 +21,7 @@ interface OpenIndex {
 /** Slots that can have a key: the first and the last slot of each range, ascending; undefined for all slots of the index. */
 export type SlotRanges = readonly (readonly [first: number, last: number])[] | undefined;
 
-/** The hash of a key; or the ascending hashes of a set of keys, which the version identifies. */
+/** What is looked up: one key, given by its hash, or a set of keys, given by their hashes in ascending order. Equal versions mean equal sets. */
 export type IndexKey = number | { readonly version: string; readonly hashes: Float64Array };
 
 /** The results of sets that are kept: for a few sets, those of all indexes. A result has at most some kilobytes for a thousand segments. */

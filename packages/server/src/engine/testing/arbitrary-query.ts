@@ -36,7 +36,7 @@ function absentValues(row: FilterRow): readonly string[] {
   return [ABSENT_ADDRESS, ...ADDRESS_POOL.slice(0, 3)];
 }
 
-/** The list; or, for addresses, a set of them, alone or in a list with one of them. */
+/** Returns the values of a filter in one of several forms: as they are; or, if they are addresses, as a set, or as a list of one address and a set of the others. */
 function orSet(values: readonly string[], row: FilterRow): Arbitrary<unknown> {
   if (row.value !== 'address') return fc.constant(values);
   return fc.constantFrom('list', 'list', 'set', 'both').map((form) => {
