@@ -145,9 +145,10 @@ export const trials = [
     mib: 300,
     run: async (service) => {
       const members = Array.from({ length: 100_000 }, (_, i) => `"k${i}":0`).join();
-      // The connection is closed while the client still sends, so the response may not arrive.
-      const statuses = await send(service, ' '.repeat(64 << 20));
-      return check([...statuses, ...(await send(service, `{${members}}`))], [400, 413], 1);
+      const small = await send(service, `{${members}}`);
+      check(small, [400, 413], 1);
+      // The service reads the rest of such a body for 2 seconds only, so a slow client may not get the response.
+      return check([...small, ...(await send(service, ' '.repeat(64 << 20)))], [400, 413], 1);
     },
   },
   {

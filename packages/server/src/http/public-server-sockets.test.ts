@@ -67,6 +67,24 @@ test('limit: S-05 a slow or idle connection is closed after a timeout', async ()
   expect(text).toContain('Connection: keep-alive\r\nKeep-Alive: timeout=0\r\n');
 });
 
+test('error: body-too-large reaches a client that first sends its whole body (S-04)', async () => {
+  fixture = await HttpFixture.start();
+  const bytes = Buffer.alloc(32 << 20, ' ');
+  const forms = [
+    [`content-length: ${bytes.length}\r\n\r\n`, ''],
+    [`transfer-encoding: chunked\r\n\r\n${bytes.length.toString(16)}\r\n`, '\r\n0\r\n\r\n'],
+  ];
+  for (const [before, after = ''] of forms) {
+    const socket = await fixture.connect();
+    socket.write(`${head}${before}`);
+    // A reset connection reports an error here.
+    const failure = await new Promise((resolve) => socket.write(bytes, resolve));
+    expect(failure ?? null).toBeNull();
+    socket.write(after);
+    expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 413 /);
+  }
+});
+
 test('error: headers-too-large is 431 with an error of the catalogue (F-63, trap: framework answers)', async () => {
   fixture = await HttpFixture.start();
   const text = await say(`GET /datasets HTTP/1.1\r\nhost: x\r\na: ${'a'.repeat(17_000)}\r\n\r\n`);

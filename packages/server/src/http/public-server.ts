@@ -25,6 +25,7 @@ import { describeListenFailure } from './listen-failure.ts';
 import { buildHttpMetrics, type HttpMetrics } from './metrics/http-metrics.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { PAGE_ROUTES, WebPages } from './page-routes.ts';
+import { discardBody } from './read-body.ts';
 import {
   allowedMethods,
   type CheckedRequest,
@@ -323,7 +324,9 @@ export class PublicServer {
       const key = this.#checkedOf(request).key?.name;
       this.#dependencies.log.error({ err: error, requestId: request.id, key }, 'a request failed');
     }
-    reply.code(status).headers(headers).send(body);
+    const send = () => reply.code(status).headers(headers).send(body);
+    if (status === 413) void discardBody(request.raw, this.#dependencies.clock).then(send);
+    else send();
   }
 }
 

@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, type Gunzip } from 'node:zlib';
+import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import type { HeldBytes } from './byte-meter.ts';
+
+const discardedBytesMax = 64 * 1024 * 1024;
+const discardMsMax = 2_000;
 
 export interface ReadBodyOptions {
   /** Applies to the bytes received and to the decompressed bytes. */
@@ -68,6 +72,25 @@ export function readBody(
     };
     if (gunzip !== null) listenToGunzip(gunzip, { keep, finish, refuse });
     request.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+/**
+ * Reads the rest of a rejected body and forgets it. A connection that is closed while its client still sends is reset, and
+ * the client would lose the response. Resolves earlier if the client disconnects, sends too much, or is too slow.
+ */
+export function discardBody(request: IncomingMessage, clock: Clock): Promise<void> {
+  const over = new AbortController();
+  let byteCount = 0;
+  const onData = ({ length }: Uint8Array) => {
+    byteCount += length;
+    if (byteCount > discardedBytesMax) finish();
+  };
+  const finish = () => over.abort();
+  request.on('data', onData).on('end', finish).on('close', finish);
+  if (request.readableEnded || request.destroyed) finish();
+  return clock.sleep(discardMsMax, over.signal).then(() => {
+    request.off('data', onData).off('end', finish).off('close', finish);
   });
 }
 
