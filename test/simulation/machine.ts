@@ -30,8 +30,7 @@ export interface MachineDependencies
 }
 
 const restartMsMax = 2_000;
-/** A writer of a cluster publishes the commits that wait first, up to 32 for each source, and a slow feed takes 3 s for each. */
-const stopSecondsMax = { folder: 30, bucket: 30, cluster: 300 } as const;
+const stopSecondsMax = 30;
 /** A request may fail so long after a fault. Requests to a bucket or a feed are repeated for some seconds. */
 const failMsMax = { folder: 1_000, bucket: 30_000, cluster: 30_000 } as const;
 const leftovers = ['left.segment', 'left.segment.tmp'].map(
@@ -129,8 +128,7 @@ export class Machine {
     void service?.stop().then(() => {
       isStopped = true;
     });
-    const secondsMax = stopSecondsMax[this.#options.settings.place];
-    for (let second = 0; second < secondsMax && !isStopped; second++)
+    for (let second = 0; second < stopSecondsMax && !isStopped; second++)
       await this.#dependencies.scheduler.advance(1_000);
     must(isStopped, 'a process stops in time');
     this.#stopping = undefined;

@@ -29,7 +29,8 @@ export function chooseSettings(random: Random, only?: Place): WorldSettings {
     place,
     isReader: false,
     cacheBytesMax: random.pick([1 << 16, 1 << 18, 1 << 22]),
-    messageBytesMax: random.pick([8_192, 65_536]),
+    // A commit that takes a list apart describes all of its segments, and must fit into one message.
+    messageBytesMax: Math.max(random.pick([8_192, 65_536]), isLong ? 65_536 : 0),
     limits: {
       journalFileBytesMax: random.pick([8_192, 32_768, 131_072]),
       groupBytesMax: 65_536,

@@ -1,8 +1,9 @@
 import { systemClock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { MemoryStore } from '../object-store/testing/memory-store.ts';
-import { takeTurns } from './take-turns.ts';
+import { lastCommitsMsMax, takeTurns } from './take-turns.ts';
 import { type Member, refAt, runOf, startMember, stateOf } from './testing/member.ts';
 import { MemoryFeed } from './testing/memory-feed.ts';
 
@@ -93,3 +94,45 @@ test('behavior: a process that cannot follow releases the lease', async () => {
   expect(faults[0]).toBe('disk-floor-reached');
   await Promise.all([one.close(), two.close()]);
 });
+
+test.each([
+  { passedMs: lastCommitsMsMax - 1, last: 12 },
+  { passedMs: lastCommitsMsMax, last: 10 },
+])(
+  'limit: a writer publishes to a slow feed for two seconds after its turn has ended, here up to $last',
+  async ({ passedMs, last }) => {
+    const world = { store: new MemoryStore(), feed: new MemoryFeed() };
+    const one = await startMember(world);
+    const clock = new ManualClock();
+    const stop = new AbortController();
+    const [waiting, opened] = [new AbortController(), new AbortController()];
+    const publish = world.feed.publish.bind(world.feed);
+    const work = async () => {
+      const { dataset } = one;
+      await dataset.commit([{ kind: 'create', anchor: refAt(9) }]);
+      world.feed.publish = async (bytes, expectedSequence) => {
+        waiting.abort();
+        await untilAborted(opened.signal);
+        return publish(bytes, expectedSequence);
+      };
+      const blocks = runOf(10, 12);
+      // The first is being published while the others wait.
+      const commits = blocks.map((block) => dataset.commit([{ kind: 'extend', blocks: [block] }]));
+      await Promise.allSettled(commits);
+    };
+    const { replica } = one;
+    const ignore = () => undefined;
+    const dependencies = { replica, feed: world.feed, clock, work, onTurn: ignore };
+    const ended = takeTurns('one', { ...dependencies, onFault: ignore }, stop.signal);
+    await untilAborted(waiting.signal);
+    stop.abort();
+    clock.advance(passedMs);
+    await new Promise((resolve) => setImmediate(resolve));
+    opened.abort();
+    await ended;
+    expect(one.dataset.snapshot().head).toEqual(refAt(last));
+    await replica.catchUp(new AbortController().signal);
+    expect(one.dataset.snapshot().head).toEqual(refAt(last));
+    await one.close();
+  },
+);

@@ -21,6 +21,11 @@ export interface TakeTurnsDependencies {
 
 /** The delay after a failed turn. It is longer than the interval at which other processes try, so one of them gets the lease. */
 const restMs = 2_000;
+/**
+ * How long commits that wait at the end of a turn may still be published. A feed that responds needs milliseconds. With a slow one, the rest
+ * is left to the next writer, which loads the blocks from the sources again.
+ */
+export const lastCommitsMsMax = 2_000;
 
 /** Runs until the signal aborts. `holder` names this process among the writers. */
 export async function takeTurns(
@@ -71,8 +76,9 @@ async function lead(
   dependencies: TakeTurnsDependencies,
   signal: AbortSignal,
 ): Promise<void> {
-  const { replica, work, onTurn } = dependencies;
+  const { replica, clock, work, onTurn } = dependencies;
   const turn = linkedController(signal);
+  const ended = new AbortController();
   const end = () => turn.abort();
   lease.signal.addEventListener('abort', end, { once: true });
   try {
@@ -80,9 +86,14 @@ async function lead(
     if (turn.signal.aborted || lease.signal.aborted) return;
     await replica.lead(end);
     onTurn(true);
-    await work(turn.signal);
+    turn.signal.addEventListener('abort', async () => {
+      await clock.sleep(lastCommitsMsMax, ended.signal);
+      if (!ended.signal.aborted) replica.unlead();
+    });
+    if (!turn.signal.aborted) await work(turn.signal);
   } finally {
     turn.abort();
+    ended.abort();
     replica.unlead();
     onTurn(false);
     await lease.release();
