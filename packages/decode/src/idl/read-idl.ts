@@ -5,7 +5,7 @@ import { readAnchorIdl } from './read-anchor-idl.ts';
 import { readCodamaIdl } from './read-codama-idl.ts';
 
 /** Longer texts are not IDLs: the largest known one has 1 MB. */
-const idlLengthMax = 8 << 20;
+export const idlLengthMax = 8 << 20;
 
 /** Reads an IDL of Anchor, Codama or Shank. An IDL of Codama may describe several programs. Throws `idl-invalid`. */
 export function readIdl(text: string): readonly ProgramDescription[] {

@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   repair: async () => (await import('./commands/repair.ts')).buildRepairCommand,
   keys: async () => (await import('./commands/keys.ts')).buildKeysCommand,
   sets: async () => (await import('./commands/sets.ts')).buildSetsCommand,
+  idls: async () => (await import('./commands/idls.ts')).buildIdlsCommand,
   simulate: async () => (await import('./commands/simulate.ts')).buildSimulateCommand,
   pack: async () => (await import('./commands/pack.ts')).buildPackCommand,
   inspect: async () => (await import('./commands/inspect.ts')).buildInspectCommand,

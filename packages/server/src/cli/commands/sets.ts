@@ -1,14 +1,14 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { SetDescription } from '../../http/admin-sets.ts';
 import { setAddressCountMax } from '../../query/address-set.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { naming } from '../metered-file.ts';
+import { type AdminOptions, addAdmin, adminUrl } from '../target/admin-option.ts';
 import { getJson } from '../target/get-json.ts';
 
-interface SetsOptions {
-  readonly admin: string;
+interface SetsOptions extends AdminOptions {
   readonly json?: boolean;
 }
 
@@ -17,30 +17,30 @@ const putMsMax = 60_000;
 const fileBytesMax = setAddressCountMax * 64;
 
 export function buildSetsCommand({ out }: CommandContext): Command {
-  const put = withAdmin(new Command('put'))
+  const put = addAdmin(new Command('put'))
     .description('Store the addresses of a file as a set, or replace the set.')
     .argument('<name>', 'the name of the set: letters, digits, _ and -')
     .argument('<file>', 'one address on each line; lines that begin with # are ignored')
     .action(async (name: string, file: string, { admin }: SetsOptions) => {
       const body = new Uint8Array(naming(file, () => readSmallFile(file, fileBytesMax)));
       const how = { method: 'PUT', body, msMax: putMsMax } as const;
-      const set = await getJson<SetDescription>(urlOf(admin, name), how);
+      const set = await getJson<SetDescription>(adminUrl(admin, 'sets', name), how);
       out.write(
         `set ${set.name}: version ${set.version}, number of addresses: ${formatCount(set.addresses)}\n`,
       );
     });
-  const list = withAdmin(new Command('list'))
+  const list = addAdmin(new Command('list'))
     .description('List the sets of a service.')
     .option('--json', 'print JSON')
     .action(async ({ admin, json }: SetsOptions) => {
-      const sets = await getJson<readonly SetDescription[]>(urlOf(admin));
+      const sets = await getJson<readonly SetDescription[]>(adminUrl(admin, 'sets'));
       out.write(json === true ? `${JSON.stringify(sets, null, 2)}\n` : formatSets(sets));
     });
-  const remove = withAdmin(new Command('remove'))
+  const remove = addAdmin(new Command('remove'))
     .description('Remove a set. Streams that use it continue.')
     .argument('<name>', 'the name of the set')
     .action(async (name: string, { admin }: SetsOptions) => {
-      await getJson(urlOf(admin, name), { method: 'DELETE' });
+      await getJson(adminUrl(admin, 'sets', name), { method: 'DELETE' });
       out.write(`removed set ${name}\n`);
     });
   return new Command('sets')
@@ -58,19 +58,6 @@ Examples:
   $ echo '{"fromBlock":0,"tokenBalances":[{"owner":{"set":"exchanges"}}]}' > q.json
   $ sluice query --query q.json
   $ sluice sets remove exchanges`;
-
-function withAdmin(command: Command): Command {
-  return command.addOption(
-    new Option('--admin <url>', 'the listener for operators of the service, on this machine')
-      .env('SLUICE_ADMIN_URL')
-      .default('http://127.0.0.1:8081'),
-  );
-}
-
-function urlOf(admin: string, name?: string): string {
-  const base = `${admin.replace(/\/+$/, '')}/sets`;
-  return name === undefined ? base : `${base}/${encodeURIComponent(name)}`;
-}
 
 function formatSets(sets: readonly SetDescription[]): string {
   if (sets.length === 0) return 'no sets\n';

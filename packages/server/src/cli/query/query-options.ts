@@ -137,7 +137,7 @@ function addOutputOptions(command: Command): Command {
 }
 
 /** An option with one or several values, separated by commas or by repeating it. So the argument after it can be the dataset. */
-function several(flags: string, description: string): Option {
+export function several(flags: string, description: string): Option {
   return new Option(flags, description).argParser(
     (text: string, before: readonly string[] | undefined) => [
       ...(before ?? []),
