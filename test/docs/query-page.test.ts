@@ -31,7 +31,7 @@ test('behavior: the page has the tables of the protocol', () => {
 
 test('behavior: every example is a valid query', () => {
   const exchanges = makeSet('exchanges', []);
-  const sets = { names: ['exchanges'], find: () => exchanges };
+  const sets = { find: () => exchanges };
   const examples = codeBlocks('json');
   expect(examples.length).toBeGreaterThan(4);
   for (const example of examples) {

@@ -140,7 +140,7 @@ export const COMMAND_ERRORS = {
   // A set of addresses.
   'query-set-unknown': {
     status: 400,
-    text: 'the service has no set of addresses with this name; create it with: sluice sets put NAME FILE',
+    text: 'the service has no set of addresses with this name; the operator lists the sets with sluice sets list, and creates one with: sluice sets put NAME FILE',
   },
   'query-set-changed': {
     status: 400,

@@ -23,7 +23,6 @@ export interface AddressSet {
 
 /** The sets that queries can refer to. */
 export interface AddressSets {
-  readonly names: readonly string[];
   /** Returns the current version of a set, or the given one if it is still known. */
   find(name: string, version?: string): AddressSet | undefined;
 }

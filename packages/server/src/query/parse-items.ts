@@ -1,7 +1,6 @@
 /** Parses the six arrays of a query: items with their filters and flags, checked against the request table. */
 
 import { describeBase58Fault } from '@sluice/base/base58';
-import { findNearestName } from '@sluice/base/find-nearest-name';
 import type { Steps } from '@sluice/base/time-slices';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import { type Address, isAddress } from '@sluice/ledger/primitives';
@@ -156,9 +155,6 @@ function* parseFilter(value: unknown, row: FilterRow, context: ItemContext): Ste
   return parseLogKinds(known, pathOf);
 }
 
-/** Names that are listed in an error. */
-const listedSetCountMax = 20;
-
 /** Returns the set that a value such as `{ "set": "exchanges" }` refers to, in its current version or the given one. */
 function parseSet(member: unknown, { path, sets }: ItemContext): AddressSet {
   const reference = requireObject(member, path);
@@ -176,15 +172,13 @@ function parseSet(member: unknown, { path, sets }: ItemContext): AddressSet {
       allowed: `${current.version}, the current version of ${name}`,
     });
   }
-  const names = sets?.names ?? [];
-  const listed = names.slice(0, listedSetCountMax).join(', ');
-  const more = names.length > listedSetCountMax ? ', …' : '';
+  // The names of other sets are not listed, because they can tell a client about other users.
   return refuse('query-set-unknown', {
     path: joinPath(path, 'set'),
     found: name,
-    nearest: findNearestName(name, names),
-    allowed: names.length === 0 ? 'no names, because the service has no sets' : `${listed}${more}`,
-    remedy: 'create the set on the machine of the service: sluice sets put NAME FILE',
+    allowed: 'the name of a set of addresses that the service has',
+    remedy:
+      'the operator lists the sets with sluice sets list, and creates one with sluice sets put NAME FILE',
   });
 }
 

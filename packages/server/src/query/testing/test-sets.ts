@@ -18,6 +18,5 @@ export function putTestSet(addresses: readonly string[]): { readonly set: string
 }
 
 export const TEST_SETS: AddressSets = {
-  names: [],
   find: (name) => known.get(name),
 };
