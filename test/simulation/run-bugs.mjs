@@ -19,7 +19,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import ts from 'typescript';
 import { plantedBugs } from './planted-bugs.mjs';
 
 const { values } = parseArgs({
@@ -63,32 +62,28 @@ function makeCopy() {
     symlinkSync(join(copy, 'packages', name), join(copy, 'node_modules/@sluice', name));
   const text = readFileSync(join(root, bundle), 'utf8');
   writeFileSync(join(copy, bundle), text.replaceAll(`${root}/packages/`, `${copy}/packages/`));
-  // The test runner builds what is older than its source, which nothing is from now on.
-  if (values.by.includes('tests'))
-    spawnSync(process.execPath, ['packages/server/bin/build.js'], { cwd: copy });
+  build(copy);
   return copy;
 }
 
-/** Changes a source of the copy, and its built file without checking types, which would take a minute. */
+/** Builds the copy as a user does, with all checks of types. A patch that does not compile is wrong, and finds nothing. */
+function build(copy) {
+  const { status, stderr } = spawnSync(process.execPath, ['packages/server/bin/build.js'], {
+    cwd: copy,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`the copy with the bug cannot be built:\n${stderr}`);
+}
+
+/** Changes a source of the copy. Returns a function that restores it; the next build compiles it again. */
 function plant(copy, { file, find, replace }) {
   const source = readFileSync(join(root, file), 'utf8');
   writeFileSync(
     join(copy, file),
     source.replace(find, () => replace),
   );
-  const { compilerOptions } = ts.readConfigFile(
-    join(root, 'tsconfig.base.json'),
-    ts.sys.readFile,
-  ).config;
-  const { options } = ts.convertCompilerOptionsFromJson(compilerOptions, root);
-  const built = file.replace('/src/', '/dist/').replace(/\.ts$/, '.js');
-  const changed = source.replace(find, () => replace);
-  const { outputText } = ts.transpileModule(changed, {
-    fileName: file,
-    compilerOptions: { ...options, module: ts.ModuleKind.ESNext },
-  });
-  writeFileSync(join(copy, built), outputText);
-  return () => cpSync(join(root, built), join(copy, built), { preserveTimestamps: true });
+  build(copy);
+  return () => cpSync(join(root, file), join(copy, file), { preserveTimestamps: true });
 }
 
 /** Simulates worlds in the copy until one fails. Returns the violated rule. */
@@ -115,22 +110,41 @@ function simulate(copy, { place }) {
   });
 }
 
-/** Runs tests in a process group of their own, which is killed when they hang. Returns the name of the failed one. */
+/** Runs tests of `npm test` and of `npm run test:service`. Returns the name of the failed one. */
+async function findFailed(copy, tests) {
+  let isRun = false;
+  for (const config of ['vitest.config.ts', 'test/slow/vitest.config.ts']) {
+    const { failed, isEmpty } = await runTests(copy, ['--config', config, ...tests]);
+    if (failed !== undefined) return failed;
+    isRun ||= !isEmpty;
+  }
+  if (!isRun) throw new Error(`there is no test ${tests.join()}`);
+  return undefined;
+}
+
+/** Runs tests in a process group of their own, which is killed when they hang. */
 function runTests(copy, tests) {
   const args = ['vitest', 'run', '--bail=1', '--testTimeout=60000', ...tests];
   const env = { ...process.env, NO_COLOR: '1' };
   const child = spawn('npx', args, { cwd: copy, env, detached: true });
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let output = '';
+    let isHanging = false;
     const take = (chunk) => {
       output += chunk;
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);
-    const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), 300_000);
+    const timer = setTimeout(() => {
+      isHanging = true;
+      process.kill(-child.pid, 'SIGKILL');
+    }, 300_000);
     child.on('close', (status) => {
       clearTimeout(timer);
-      resolve(status === 0 ? undefined : (/FAIL\s+(.*)/.exec(output)?.[1] ?? 'it hangs'));
+      const failed = /FAIL\s+(.*)/.exec(output)?.[1] ?? (isHanging ? 'it hangs' : undefined);
+      const isEmpty = output.includes('No test files found');
+      if (status === 0 || isEmpty || failed !== undefined) resolve({ failed, isEmpty });
+      else reject(new Error(`the tests cannot be run:\n${output}`));
     });
   });
 }
@@ -144,7 +158,7 @@ for (const bug of plantedBugs.filter(({ name }) => new RegExp(values.only).test(
   const startMs = Date.now();
   const rule = values.by.includes('simulation') ? await simulate(copy, bug) : undefined;
   const isTested = rule === undefined && values.by.includes('tests') && bug.tests !== undefined;
-  const failed = isTested ? await runTests(copy, bug.tests) : rule;
+  const failed = isTested ? await findFailed(copy, bug.tests) : rule;
   const how = rule === undefined ? 'a test' : 'the simulation';
   const found = failed === undefined ? 'nothing' : `${how}: ${failed.trim()}`;
   if (failed === undefined) survivorCount++;

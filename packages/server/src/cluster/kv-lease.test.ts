@@ -94,3 +94,26 @@ test('behavior: servers that respond to reads but not to writes are asked for an
   expect([key.isSilent, key.holder]).toEqual([false, 'one']);
   await lease?.release();
 });
+
+test('limit: a holder gives up before its key can expire if the servers do not respond, and at once if another process has it', async () => {
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  const [silent, taken] = [new StuckKey(), new StuckKey()];
+  const clock = new ManualClock();
+  const [first, second] = [
+    await acquire(silent, 'first', { clock }),
+    await acquire(taken, 'second', { clock }),
+  ];
+  silent.isSilent = true;
+  await taken.kv.update('ledger', 'other', 1);
+  const seen = [];
+  for (let passedMs = leaseMs / 4; passedMs < leaseMs; passedMs += leaseMs / 4) {
+    clock.advance(leaseMs / 4);
+    await settle();
+    seen.push([first?.signal.aborted, second?.signal.aborted]);
+  }
+  expect(seen).toEqual([
+    [false, true],
+    [false, true],
+    [true, true],
+  ]);
+});

@@ -95,6 +95,9 @@ interface DatasetParts {
   readonly removeUnused: () => Promise<boolean>;
 }
 
+/** Faults of the object store and of the disk of its cache. The requests and writes that also fail report them. */
+const temporaryFaults: ReadonlySet<string> = new Set(['cache-failed', 'store-unreachable']);
+
 export class Dataset implements DatasetReader {
   readonly alarms: AlarmBoard;
   readonly confirm?: () => Promise<boolean>;
@@ -287,7 +290,8 @@ export class Dataset implements DatasetReader {
       return await this.#parts.indexes.find(run, key);
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      this.alarms.raise('dataset-upkeep-failed', error);
+      // Only upkeep clears this alarm, and a process that does not write has none. So faults that end by themselves do not raise it.
+      if (!temporaryFaults.has(error.code)) this.alarms.raise('dataset-upkeep-failed', error);
       return undefined;
     }
   };

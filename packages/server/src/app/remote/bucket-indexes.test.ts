@@ -127,7 +127,7 @@ test('limit: an unknown signature costs at most 10 requests, and a known one is 
   expect((await lookups.transaction(bytesOf(known), signal)).value).toContain(known);
 });
 
-test('behavior: wrong bytes of an index are fetched again, and a missing index only costs time', async () => {
+test('behavior: wrong bytes of an index are fetched again, and an index that is missing or cannot be reached only costs time', async () => {
   const { store } = await writeBucket('damaging');
   const { dataset, lookups } = await readBucket(store, 'damaged');
   let isWrong = true;
@@ -137,6 +137,11 @@ test('behavior: wrong bytes of an index are fetched again, and a missing index o
   };
   const [run] = dataset.snapshot().indexes;
   if (run === undefined) throw new Error('there is no index');
+  store.isDown = true;
+  expect(await dataset.findSlots(run, 1)).toBeUndefined();
+  // Nothing would clear an alarm here, because a reader has no upkeep.
+  expect(dataset.status().alarms).toEqual([]);
+  store.isDown = false;
   expect(await dataset.findSlots(run, 1)).toBeUndefined();
   expect(dataset.status().alarms).toMatchObject([{ code: 'dataset-upkeep-failed' }]);
   isWrong = false;
