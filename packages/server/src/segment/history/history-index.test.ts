@@ -256,3 +256,18 @@ test('behavior: a set with a key that counts as being in all parts is in all par
   expect(await findAnyParts(Float64Array.of(2, 150), shape, file.readAt)).toBeUndefined();
   expect(await findAnyParts(Float64Array.of(150, 160), shape, file.readAt)).toEqual([50, 60]);
 });
+
+test('behavior: the search of a set ends when all parts are found', async () => {
+  const hashes = Float64Array.from({ length: 60_000 }, (_, i) => i * 4_000_000_000);
+  const file = build(
+    [0, 1].map((part) => sourceOf(part, [...hashes.filter((_, i) => i % 2 === part)])),
+  );
+  const shape = decodeHeader(file.bytes);
+  let bytes = 0;
+  const readAt = async (position: number, length: number) => {
+    bytes += length;
+    return file.read(position, length);
+  };
+  expect(await findAnyParts(hashes, shape, readAt)).toEqual([0, 1]);
+  expect(bytes).toBeLessThan(file.bytes.length / 2);
+});

@@ -57,22 +57,25 @@ export function* sortHashesSteps({ bytes }: { readonly bytes: Uint8Array }): Ste
   const count = words.length / addressWords;
   const hashes = new Float64Array(count);
   const ends = new Uint32Array(sortedPartCount);
-  const partOf = (hash: number) => Math.floor((hash / hashCount) * sortedPartCount);
+  const partOf = (hash: number) => Math.trunc(hash / (hashCount / sortedPartCount));
   for (let i = 0; i < count; i++) {
     if (i % stepHashCount === 0) yield;
     const hash = hashKeyAt('address', words, i * addressWords, addressWords);
     hashes[i] = hash;
-    ends[partOf(hash)] = (ends[partOf(hash)] ?? 0) + 1;
+    const part = partOf(hash);
+    ends[part] = (ends[part] ?? 0) + 1;
   }
   for (let part = 1; part < ends.length; part++)
     ends[part] = (ends[part] ?? 0) + (ends[part - 1] ?? 0);
   const starts = ends.map((_, part) => ends[part - 1] ?? 0);
   const next = starts.slice();
   const sorted = new Float64Array(count);
-  for (const [i, hash] of hashes.entries()) {
+  for (let i = 0; i < count; i++) {
     if (i % stepHashCount === 0) yield;
-    const at = next[partOf(hash)] ?? 0;
-    next[partOf(hash)] = at + 1;
+    const hash = hashes[i] ?? 0;
+    const part = partOf(hash);
+    const at = next[part] ?? 0;
+    next[part] = at + 1;
     sorted[at] = hash;
   }
   for (const [part, start] of starts.entries()) {
