@@ -14,6 +14,9 @@ export const COMMAND_ERRORS = {
   'cli-file-is-input': {
     text: 'the output file is also an input file; choose another output file',
   },
+  'cli-block-not-convertible': {
+    text: 'the block cannot be written in this form without a loss; choose another form, or keep the file',
+  },
   'cli-file-exists': { text: 'the file already exists; choose another name, or use --force' },
   'cli-file-unwritable': { text: 'the file cannot be written' },
   'cli-file-irregular': {

@@ -8,6 +8,12 @@ export interface ErrorDetails {
   'cli-file-unreadable': FileDetail & { readonly reason?: string };
   'cli-file-too-large': { readonly path: string; readonly bytesMax: number };
   'cli-file-is-input': { readonly path: string };
+  'cli-block-not-convertible': {
+    readonly path: string;
+    readonly line?: number;
+    readonly slot: number;
+    readonly reason: string;
+  };
   'cli-file-exists': { readonly path: string };
   'cli-file-unwritable': { readonly path: string; readonly reason: string };
   'cli-file-irregular': { readonly path: string; readonly found?: string };

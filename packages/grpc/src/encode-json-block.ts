@@ -1,5 +1,4 @@
 /** Encodes blocks in the form of `getBlock` as protobufs: whole (`ConfirmedBlock`), and in the parts that Yellowstone gRPC sends. */
-import { assert } from '@sluice/base/assert';
 import { decodeBase58 } from '@sluice/base/base58';
 import { type AnyInteger, BinaryWriter } from './binary-writer.ts';
 import { encodeConfirmedBlock } from './confirmed-block.ts';
@@ -94,7 +93,7 @@ export function parseJsonBlock(bytes: Uint8Array): JsonBlock {
 }
 
 const raw = (text: string) => decodeBase58(text) ?? new Uint8Array();
-const rewardTypes = ['', 'Fee', 'Rent', 'Staking', 'Voting', 'DeactivatedStake'];
+const rewardTypes = ['', 'Fee', 'Rent', 'Staking', 'Voting', 'DeactivatedStake', 'VATDebit'];
 
 export interface BlockParts {
   readonly meta: BlockMeta;
@@ -107,7 +106,7 @@ export function encodeBlockParts(slot: number, block: JsonBlock): BlockParts {
   const transactions = block.transactions.map((entry, index) => ({
     index,
     transaction: encodeTransaction(entry),
-    meta: entry.meta === null ? undefined : encodeStatusMeta(entry.meta),
+    meta: entry.meta == null ? undefined : encodeStatusMeta(entry.meta),
   }));
   const meta: BlockMeta = {
     slot,
@@ -249,10 +248,9 @@ function variantOf(err: unknown): [name: string, value: unknown] {
   return Object.entries(err)[0] ?? ['', undefined];
 }
 
+/** Returns the number of a variant. For an unknown name it is one that no reader accepts. */
 function numberOf(names: readonly string[], name: string): number {
-  const number = names.indexOf(name);
-  assert(number >= 0, `the error ${name} has a number`);
-  return number;
+  return names.indexOf(name) >>> 0;
 }
 
 function encodeInstructionError(cause: unknown): Uint8Array {

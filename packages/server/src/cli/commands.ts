@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   status: async () => (await import('./commands/status.ts')).buildStatusCommand,
   doctor: async () => (await import('./commands/doctor.ts')).buildDoctorCommand,
   import: async () => (await import('./commands/import.ts')).buildImportCommand,
+  convert: async () => (await import('./commands/convert.ts')).buildConvertCommand,
   backfill: async () => (await import('./commands/backfill.ts')).buildBackfillCommand,
   dataset: async () => (await import('./commands/dataset.ts')).buildDatasetCommand,
   backup: async () => (await import('./commands/backup.ts')).buildBackupCommand,

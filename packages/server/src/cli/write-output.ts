@@ -3,7 +3,7 @@ import { lstat, realpath, rename, rm } from 'node:fs/promises';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { CodedError } from '@sluice/base/errors';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 
 const gzipLevel = 1;
@@ -13,6 +13,8 @@ export interface OutputOptions {
   readonly path: string;
   readonly force: boolean;
 }
+
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**
  * Rejects a path that must not be written, before the work starts. Returns the real path, so that the target of a symbolic link is
@@ -30,6 +32,16 @@ export async function checkOutput({ path, force }: OutputOptions): Promise<strin
   }
   if (!force) throw new CodedError('cli-file-exists', { path });
   return target;
+}
+
+/** Rejects an output path that is one of the input files, which the output would replace. */
+export async function checkNotInput(out: string, paths: readonly string[]): Promise<void> {
+  const target = await realpath(out).catch(() => undefined);
+  if (target === undefined) return;
+  for (const path of paths) {
+    if ((await realpath(path).catch(() => undefined)) === target)
+      throw new CodedError('cli-file-is-input', { path: out });
+  }
 }
 
 async function followLink(path: string): Promise<string> {
@@ -50,7 +62,7 @@ function describeKind(stats: Stats): string {
 /** Writes the pieces atomically: under a temporary name, which is renamed at the end. */
 export async function writeOutput(
   options: OutputOptions,
-  pieces: Iterable<Uint8Array>,
+  pieces: Pieces,
   dependencies: { out: NodeJS.WritableStream; signal: AbortSignal },
 ): Promise<void> {
   const target = await checkOutput(options);
@@ -70,12 +82,13 @@ export async function writeOutput(
 function describeFailure(error: unknown, path: string, signal: AbortSignal): unknown {
   if (signal.aborted) return new CodedError('cli-interrupted', { path }, { cause: error });
   const reason = systemErrorCode(error);
-  if (reason === undefined) return error;
+  // The pieces may fail with an error of their own.
+  if (isCodedError(error) || reason === undefined) return error;
   return new CodedError('cli-file-unwritable', { path, reason }, { cause: error });
 }
 
 async function pump(
-  pieces: Iterable<Uint8Array>,
+  pieces: Pieces,
   file: Writable,
   { zipped, signal }: { zipped: boolean; signal: AbortSignal },
 ): Promise<void> {
@@ -85,7 +98,7 @@ async function pump(
 }
 
 async function writeToStream(
-  pieces: Iterable<Uint8Array>,
+  pieces: Pieces,
   { out, signal }: { out: NodeJS.WritableStream; signal: AbortSignal },
 ): Promise<void> {
   try {

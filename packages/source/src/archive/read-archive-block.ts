@@ -67,6 +67,16 @@ export function readArchiveBlock(
   });
 }
 
+/** Returns a block in the form of `getBlock`. */
+export function readArchiveValue(slot: Slot, bytes: Uint8Array): unknown {
+  const nodes = new ArchiveBlock(slot, bytes);
+  const transactions = nodes.transactions().map((node, index) => {
+    const { entry, readMeta } = nodes.readEntry(node, index);
+    return { ...entry, meta: readMeta() };
+  });
+  return { ...nodes.readFields(), transactions };
+}
+
 /** Reads the header of a block without its transactions. */
 export function readArchiveHeader(slot: Slot, bytes: Uint8Array): BlockHeader {
   const reader = new BlockReader(slot, noMark);

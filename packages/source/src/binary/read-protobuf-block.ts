@@ -48,6 +48,17 @@ export function readProtobufBlock(
   });
 }
 
+/** Returns a block in the form of `getBlock`. */
+export function readProtobufValue(slot: Slot, bytes: Uint8Array): unknown {
+  const { fields, transactions } = readBlockFields(slot, bytes);
+  const entries = transactions.map(({ at, end }, transaction) => {
+    const origin = { slot, part: 'block', transaction };
+    const { entry, readMeta } = readConfirmedTransaction(new ByteCursor(bytes, origin, at, end));
+    return { ...entry, meta: readMeta() };
+  });
+  return { ...fields, transactions: entries };
+}
+
 interface ProtobufBlock {
   readonly fields: BlockFields;
   /** The position of each transaction. */

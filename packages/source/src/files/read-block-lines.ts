@@ -40,6 +40,12 @@ export interface ReadLinesOptions {
 
 export const lineExpected = '{"slot":N,"block":{…}}';
 
+/** Returns the error for files without a block. */
+export function noBlocks(paths: readonly string[]): CodedError {
+  const path = paths.join(' ');
+  return new CodedError('block-line-invalid', { path, found: 'no blocks', expected: lineExpected });
+}
+
 /** The longest text before and after the block of a line. */
 const sideBytesMax = 256;
 const slotFirst = {

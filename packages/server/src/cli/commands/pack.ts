@@ -1,9 +1,8 @@
-import { realpath } from 'node:fs/promises';
 import { systemClock } from '@sluice/base/clock';
 import { addDetail, CodedError, isCodedError } from '@sluice/base/errors';
 import type { Block } from '@sluice/ledger/block';
 import { readBlockFiles } from '@sluice/source/files/read-block-files';
-import { type BlockLine, lineExpected } from '@sluice/source/files/read-block-lines';
+import { type BlockLine, noBlocks } from '@sluice/source/files/read-block-lines';
 import {
   type NormalizeOptions,
   normalizeDefaults,
@@ -17,7 +16,7 @@ import { addNormalizeOptions, chooseNormalize, type NormalizeChoice } from '../n
 import { Progress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { writeFileWhole } from '../write-file-whole.ts';
-import { checkOutput } from '../write-output.ts';
+import { checkNotInput, checkOutput } from '../write-output.ts';
 
 interface PackOptions extends NormalizeChoice {
   readonly out: string;
@@ -69,22 +68,12 @@ async function pack(
     });
     // An abort before the first block is not a fault of the files.
     if (packed.blockCount === 0 && !signal.aborted) {
-      throw new CodedError('block-line-invalid', noBlocks(paths));
+      throw noBlocks(paths);
     }
     return packed;
   });
   progress.finish();
   context.out.write(describe(summary, options.out));
-}
-
-/** Rejects an output path that is one of the input files, which the segment would replace. */
-async function checkNotInput(out: string, paths: readonly string[]): Promise<void> {
-  const target = await realpath(out).catch(() => undefined);
-  if (target === undefined) return;
-  for (const path of paths) {
-    if ((await realpath(path).catch(() => undefined)) === target)
-      throw new CodedError('cli-file-is-input', { path: out });
-  }
 }
 
 interface PackSummary {
@@ -131,11 +120,6 @@ async function packBlocks(
   const { blockCount } = writer;
   writer.finish();
   return { blockCount, firstSlot, lastSlot, transactionCount, bytes, stoppedAt };
-}
-
-/** The same error as an import reports for a file without blocks. */
-function noBlocks(paths: readonly string[]): { path: string; found: string; expected: string } {
-  return { path: paths.join(' '), found: 'no blocks', expected: lineExpected };
 }
 
 function checkAscent({ slot, path, line }: BlockLine, before: number): void {
