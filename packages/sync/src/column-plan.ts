@@ -160,7 +160,10 @@ export class BatchContext {
       const target = field.kind === 'block' ? header : record;
       if (field.name === 'decoded')
         return (row) => {
-          const value: DecodedValue | undefined = parseExact(read(row));
+          const text = read(row);
+          // The service writes integers that a number cannot hold as text.
+          const value: DecodedValue | undefined =
+            typeof text === 'string' ? JSON.parse(text) : undefined;
           record['decoded'] = value;
           this.#context.decoded = value;
         };

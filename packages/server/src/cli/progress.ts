@@ -87,10 +87,13 @@ export class Progress {
   #amount(): string {
     const seconds = Math.max(this.#seconds(), 0.001);
     const rate = Math.round(this.#done / seconds);
+    const total = this.#total === undefined ? '' : ` of ${this.#total}`;
+    const done = `${this.#done}${total} ${this.#unit}`;
+    // Work that is not counted in bytes has none.
+    if (this.#bytes === 0) return `${done}, ${rate} ${this.#unit}/s`;
     const megabytes = (this.#bytes / 1e6).toFixed(1);
     const speed = (this.#bytes / 1e6 / seconds).toFixed(1);
-    const total = this.#total === undefined ? '' : ` of ${this.#total}`;
-    return `${this.#done}${total} ${this.#unit}, ${megabytes} MB, ${rate} ${this.#unit}/s, ${speed} MB/s`;
+    return `${done}, ${megabytes} MB, ${rate} ${this.#unit}/s, ${speed} MB/s`;
   }
 
   #left(): string {

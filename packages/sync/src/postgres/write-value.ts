@@ -30,7 +30,7 @@ function chooseWriter({ form, sql }: ColumnType): WriteField {
     case 'bigint':
       return writeBigint;
     case 'numeric':
-      return (value, out) => out.writeNumeric(String(value));
+      return writeNumeric;
     case 'double precision':
       return (value, out) => out.writeDouble(Number(value));
     case 'boolean':
@@ -69,6 +69,11 @@ function inRange(value: unknown, bitCount: number, type: string): number {
   const limit = 2 ** bitCount;
   if (number >= -limit && number < limit) return number;
   throw outOfRange(value, type);
+}
+
+function writeNumeric(value: unknown, out: CopyBuffer): void {
+  if (Number.isSafeInteger(value) && Number(value) >= 0) out.writeSafeNumeric(Number(value));
+  else out.writeNumeric(String(value));
 }
 
 function writeBigint(value: unknown, out: CopyBuffer): void {
