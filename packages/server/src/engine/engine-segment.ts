@@ -1,6 +1,7 @@
 import { elementAt } from '@sluice/base/element-at';
 import { BLOCK_KEYS_SHIFT } from '@sluice/kernels/layout/selection';
 import type { Selection } from '../query/query.ts';
+import { lowerBound } from '../segment/indexes/ascending-lists.ts';
 import { SegmentIndex } from '../segment/indexes/segment-index.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
 import type { EngineKernel } from './engine-kernel.ts';
@@ -111,6 +112,11 @@ export class EngineSegment {
       this.#transactionStarts = starts;
     }
     return this.#transactionStarts;
+  }
+
+  /** Returns the block with a transaction, both counted from the first of the segment. */
+  blockOf(transaction: number): number {
+    return lowerBound(this.transactionStarts, transaction + 1) - 1;
   }
 
   /** How many runs read the segment. */

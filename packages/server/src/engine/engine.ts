@@ -93,7 +93,12 @@ export class Engine {
     this.#growing.add(open);
     open.enter();
     try {
-      const write = (selection: Selection, only: Uint32Array) => this.run(key, selection, { only });
+      const write = (selection: Selection, transaction: number) => {
+        // With a range, the other blocks of the segment are not looked at.
+        const slot = open.segment.headers.numberAt(open.blockOf(transaction));
+        const range = { first: slot, last: slot };
+        return this.run(key, selection, { range, only: Uint32Array.of(transaction) });
+      };
       const begin = (selection: Selection, options: RunOptions) =>
         this.begin(key, selection, options);
       return yield* runLookup(lookup, { open, kernel: this.#kernel, write, begin });

@@ -35,9 +35,9 @@ export class PageSet {
     const ranks = new Uint32Array(count + 1);
     let rank = 0;
     let page = 0;
-    for (const mark of wanted) {
-      rank += mark;
-      ranks[++page] = rank;
+    for (; page < count; page++) {
+      rank += wanted[page] as number;
+      ranks[page + 1] = rank;
     }
     const pages = new Uint32Array(rank);
     let position = 0;
@@ -58,6 +58,16 @@ export class PageSet {
     const isRead = page + 1 < this.ranks.length && (this.ranks[page + 1] as number) > rank;
     const within = isRead ? transaction - page * pageTransactions : 0;
     return this.firstPosition + rank * pageTransactions + within;
+  }
+
+  /** Calls a function for each page in memory, with its transactions of the segment and the position of the first of them. */
+  forEachPage(visit: (first: number, end: number, position: number) => void): void {
+    const { firstTransaction, pageTransactions, transactionCount } = this.group;
+    for (const page of this.pages) {
+      const first = page * pageTransactions;
+      const end = Math.min(first + pageTransactions, transactionCount);
+      visit(firstTransaction + first, firstTransaction + end, this.positionOf(first));
+    }
   }
 }
 

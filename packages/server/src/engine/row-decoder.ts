@@ -279,21 +279,19 @@ export class RowDecoder {
     const { marks } = this.#selected;
     const flags = this.#selected.flags[array];
     const starts = this.#startsOf(array);
-    for (const set of pages) {
-      const { firstBlock, blockCount, firstTransaction } = set.group;
-      const positionOf = (block: number) =>
-        set.positionOf(elementAt(open.transactionStarts, block) - firstTransaction);
-      for (let block = firstBlock; block < firstBlock + blockCount; block++) {
-        const slot = open.segment.headers.numberAt(block);
-        const end = positionOf(block + 1);
-        for (let transaction = positionOf(block); transaction < end; transaction++) {
+    for (const set of pages)
+      set.forEachPage((first, end, position) => {
+        let block = open.blockOf(first);
+        for (let number = first; number < end; number++) {
+          while (elementAt(open.transactionStarts, block + 1) <= number) block++;
+          const transaction = position + number - first;
           if (memory[marks + transaction] === 0) continue;
+          const slot = open.segment.headers.numberAt(block);
           const rowEnd = starts.at(transaction + 1);
           for (let row = starts.at(transaction); row < rowEnd; row++)
             if (memory[flags + row] !== 0) visit(slot, transaction, row);
         }
-      }
-    }
+      });
   }
 }
 

@@ -51,8 +51,8 @@ export type LookupResult<L extends Lookup> = LookupResults[L['kind']];
 export interface LookupContext {
   readonly open: EngineSegment;
   readonly kernel: EngineKernel;
-  /** Writes the lines of a selection, limited to some transactions of the segment. */
-  readonly write: (selection: Selection, only: Uint32Array) => Iterable<Uint8Array>;
+  /** Writes the line of a selection, limited to one transaction of the segment. */
+  readonly write: (selection: Selection, transaction: number) => Iterable<Uint8Array>;
   /** Plans a query on the segment. The run must be released. */
   readonly begin: (selection: Selection, options: RunOptions) => SegmentRun;
 }
@@ -99,7 +99,7 @@ function* writeRecords(
 ): Steps<readonly string[]> {
   const lines: string[] = [];
   for (const transaction of transactions) {
-    const pieces = [...write(selection, Uint32Array.of(transaction))];
+    const pieces = [...write(selection, transaction)];
     lines.push(Buffer.concat(pieces).toString());
     yield;
   }

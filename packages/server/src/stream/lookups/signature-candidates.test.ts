@@ -99,6 +99,13 @@ test('behavior: a segment whose description lacks the position of its index is a
   expect(requests).toBe(0);
 });
 
+test('behavior: a single candidate is not probed, because the lookup in it begins with the same reads', async () => {
+  const requests = await countRequests(async () => {
+    expect(await find(absent(1), segments.slice(0, 1))).toHaveLength(1);
+  });
+  expect(requests).toBe(0);
+});
+
 test('behavior: bytes that the store distorts exclude no segment', async () => {
   store.distort = (_key, part) => part.fill(0);
   expect(await find(absent(1))).toHaveLength(segmentCount);

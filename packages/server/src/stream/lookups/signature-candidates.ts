@@ -44,7 +44,9 @@ export class SignatureCandidates {
       batch = [];
       size = Math.min(probeCountMax, probedCount);
     }
-    if (batch.length > 0) yield await this.#findIn(batch, signature, signal);
+    // The lookup in a segment begins with the same reads, so a probe of a single candidate would only take time.
+    if (batch.length === 1 && probedCount === 0) yield batch;
+    else if (batch.length > 0) yield await this.#findIn(batch, signature, signal);
   }
 
   async #findIn(
