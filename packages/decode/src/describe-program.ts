@@ -19,6 +19,10 @@ export function describeProgram(
       accounts: accounts.map((account) => account.name),
     })),
   );
+  const isVaried = ({ name }: { readonly name: string }) => {
+    const named = instructions.filter((instruction) => instruction.name === name);
+    return new Set(named.map((instruction) => JSON.stringify(instruction))).size > 1;
+  };
   const events = descriptions.flatMap((description) =>
     description.events.map(({ name, fields }) => ({
       name,
@@ -28,7 +32,9 @@ export function describeProgram(
   return {
     programId,
     program: descriptions[0]?.name ?? '',
-    instructions: firstOfName(instructions),
+    instructions: firstOfName(instructions).map((instruction) =>
+      isVaried(instruction) ? { ...instruction, isVaried: true } : instruction,
+    ),
     events: firstOfName(events),
   };
 }

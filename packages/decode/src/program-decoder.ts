@@ -8,6 +8,7 @@ import type {
   IdlLayout,
   ProgramDescription,
 } from './program-description.ts';
+import { type ColumnBuffer, type TypedColumns, TypedInstruction } from './typed-instruction.ts';
 
 /** The first bytes of the data by which an Anchor program calls itself to record an event. */
 const eventCallTag = Buffer.from('e445a52e51cb9a1d', 'hex');
@@ -46,6 +47,17 @@ interface CompiledInstruction extends CompiledLayout<IdlInstruction> {
   readonly addresses: readonly (string | undefined)[];
   readonly requiredCount: number;
   readonly isPlain: boolean;
+  /** Compiled when it is first needed. */
+  typed?: TypedInstruction;
+}
+
+/** The columns into which the values of rows are read. */
+export interface TypedTarget {
+  readonly name: string;
+  readonly columns: TypedColumns;
+  readonly buffers: readonly ColumnBuffer[];
+  /** For each account the position among those that were passed, or -1, by row. */
+  readonly accounts: readonly Int32Array[];
 }
 
 const cursor = new Cursor();
@@ -56,12 +68,14 @@ export class ProgramDecoder {
   readonly #address: string;
   readonly #instructions: readonly (readonly CompiledInstruction[])[];
   readonly #events: readonly (readonly CompiledLayout<IdlLayout>[])[];
+  readonly #types: TypeCompiler;
 
   constructor(description: ProgramDescription) {
     this.description = description;
     this.#programText = `{"program":${JSON.stringify(description.name)}`;
     this.#address = JSON.stringify(description.address ?? '');
     const types = new TypeCompiler(description.types);
+    this.#types = types;
     const compile = <Layout extends IdlLayout>(layout: Layout): CompiledLayout<Layout> => ({
       layout,
       fields: types.fields(layout.fields),
@@ -91,6 +105,33 @@ export class ProgramDecoder {
     const args = this.#readFields(found, range);
     if (args === undefined) return cursor.text;
     return `${args}${nameAccounts(found, accounts, this.#address)},"events":[${events}]}`;
+  }
+
+  /**
+   * Reads the values of an instruction into columns. `passed` returns the JSON texts of the accounts. Returns why the instruction has no
+   * values, or undefined.
+   */
+  readTyped(
+    range: DataRange,
+    row: number,
+    accountCount: number,
+    target: TypedTarget & { readonly passed: () => readonly string[] },
+  ): string | undefined {
+    const found = find(this.#instructions, range);
+    if (found === undefined) return 'the IDL describes no instruction with this data';
+    if (found.layout.name !== target.name) return `this is the instruction ${found.layout.name}`;
+    found.typed ??= new TypedInstruction(found.layout, this.#types);
+    if (!found.typed.has(target.columns))
+      return 'the IDL of this slot describes other arguments or accounts';
+    cursor.load(range.memory, range.view, range.at, range.end);
+    const fault = found.typed.read(cursor, target.buffers, row);
+    if (fault !== undefined) return fault;
+    const { indexes } = found.isPlain
+      ? { indexes: undefined }
+      : chooseAccounts(found, target.passed(), this.#address);
+    for (const [i, column] of target.accounts.entries())
+      column[row] = indexes === undefined ? (i < accountCount ? i : -1) : (indexes[i] ?? -1);
+    return undefined;
   }
 
   /** Returns the JSON object of the call by which the program recorded an event. */
@@ -132,6 +173,17 @@ export class ProgramDecoder {
   #error(range: DataRange, reason: string): string {
     return `${this.#programText},"name":null${errorText(range, reason)}}`;
   }
+}
+
+/** Returns the columns of an instruction: those of the first form, if it has several. */
+export function typedColumnsOf(
+  { types, instructions }: ProgramDescription,
+  name: string,
+): TypedColumns | undefined {
+  const layout = instructions.find((known) => known.name === name);
+  if (layout === undefined) return undefined;
+  const { args, accounts } = new TypedInstruction(layout, new TypeCompiler(types));
+  return { args, accounts };
 }
 
 function errorText({ memory, at, end }: DataRange, reason: string): string {
@@ -214,33 +266,37 @@ function nameAccounts(
   if (instruction.isPlain)
     for (let i = 0; i < labels.length; i++) text += `${labels[i]}${passed[i] ?? 'null'}`;
   else {
-    const chosen = chooseAccounts(instruction, passed);
+    const chosen = chooseAccounts(instruction, passed, program);
     next = chosen.next;
-    for (const [i, account] of chosen.accounts.entries()) {
-      const isAbsent = account === program && instruction.layout.accounts[i]?.absent === 'program';
-      text += `${labels[i]}${isAbsent ? 'null' : account}`;
-    }
+    for (const [i, index] of chosen.indexes.entries())
+      text += `${labels[i]}${index < 0 ? 'null' : passed[index]}`;
   }
   text += '},"remaining":[';
   for (let i = next; i < passed.length; i++) text += i === next ? passed[i] : `,${passed[i]}`;
   return `${text}]`;
 }
 
-/** Assigns the passed accounts to the names. Accounts that may be omitted are given in order while there are more than required. */
+/**
+ * Assigns the passed accounts to the names: the position of each, or -1 if it was not passed. Accounts that may be omitted are given in order
+ * while there are more than required.
+ */
 function chooseAccounts(
   { layout, addresses, requiredCount }: CompiledInstruction,
   passed: readonly string[],
-): { readonly accounts: readonly string[]; readonly next: number } {
+  program: string,
+): { readonly indexes: readonly number[]; readonly next: number } {
   const fixedCount = addresses.filter(
     (address) => address !== undefined && passed.includes(address),
   ).length;
   let spare = passed.length - requiredCount - fixedCount;
   let next = 0;
-  const accounts = layout.accounts.map(({ absent }, i) => {
+  const indexes = layout.accounts.map(({ absent }, i) => {
     const address = addresses[i];
-    if (address !== undefined && address !== passed[next]) return 'null';
-    if (absent === 'omitted' && spare-- <= 0) return 'null';
-    return passed[next++] ?? 'null';
+    if (address !== undefined && address !== passed[next]) return -1;
+    if (absent === 'omitted' && spare-- <= 0) return -1;
+    const index = next++;
+    const isAbsent = absent === 'program' && passed[index] === program;
+    return index < passed.length && !isAbsent ? index : -1;
   });
-  return { accounts, next };
+  return { indexes, next };
 }

@@ -117,6 +117,8 @@ export interface ProgramInterface {
     readonly name: string;
     readonly args: readonly ProgramField[];
     readonly accounts: readonly string[];
+    /** Whether the IDLs of the program describe it in several ways. This is the first one. */
+    readonly isVaried?: true;
   }[];
   readonly events: readonly { readonly name: string; readonly args: readonly ProgramField[] }[];
 }

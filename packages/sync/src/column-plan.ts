@@ -11,6 +11,7 @@ import {
   valuesOf,
 } from '@sluice/arrow/ipc-reader';
 import { encodeBase58 } from '@sluice/base/base58';
+import { elementAt } from '@sluice/base/element-at';
 import type { DecodedValue } from '@sluice/client';
 import { ARROW_TABLES, type ArrowTable, arrowColumnName } from '@sluice/protocol/arrow-table';
 import { fieldRows, type Kind, type WireType } from '@sluice/protocol/field-table';
@@ -37,6 +38,9 @@ export type ColumnOrigin =
 
 export interface ColumnPlan {
   readonly table: ArrowTable;
+  readonly query: TablePlan['query'];
+  /** The instruction whose arguments and accounts have columns: PROGRAM.NAME. */
+  readonly decoded: string | undefined;
   readonly origins: readonly ColumnOrigin[];
 }
 
@@ -63,33 +67,71 @@ export function planColumns(plan: TablePlan): ColumnPlan | undefined {
     ([, array]) => array === (source === 'blocks' ? undefined : source),
   )?.[0];
   if (table === undefined || source === 'events') return undefined;
-  const own = kindOfSource(source);
+  const decoded = decodedInstruction(plan);
+  const typed = plan.columns.map(({ value }) =>
+    decoded === undefined ? undefined : typedColumn(value, plan),
+  );
   const origins: ColumnOrigin[] = [];
-  for (const [i, column] of plan.columns.entries()) {
-    if (column.value === 'rewardIndex' && column.isKey) {
-      origins.push({ kind: 'position' });
-      continue;
-    }
-    const expression = parseExpression(column.value);
-    const fields = expression === undefined ? undefined : fieldsOf(expression, own);
-    // A number with an exponent is text that only PostgreSQL reads as another type.
-    const isFloat = plan.readers[i]?.type.sql === 'double precision';
-    if (fields === undefined || (isFloat && column.type.sql !== 'double precision'))
-      return undefined;
-    const [only] = fields;
-    const parts =
-      expression?.kind === 'path' && only !== undefined && column.type.sql === 'jsonb'
-        ? jsonParts(only)
-        : undefined;
-    if (parts !== undefined) {
-      origins.push({ kind: 'json', parts });
-      continue;
-    }
-    const isDirect =
-      expression?.kind === 'path' && only !== undefined && !computedWires.has(only.wire);
-    origins.push(isDirect ? { kind: 'column', name: only.column } : { kind: 'computed', fields });
+  for (const [i, name] of typed.entries()) {
+    const origin = name === undefined ? originOf(plan, i) : ({ kind: 'column', name } as const);
+    if (origin === undefined) return undefined;
+    origins.push(origin);
   }
-  return { table, origins };
+  if (typed.every((name) => name === undefined))
+    return { table, origins, query: plan.query, decoded: undefined };
+  const usesText = origins.some(
+    (origin) => origin.kind === 'computed' && origin.fields.some(({ name }) => name === 'decoded'),
+  );
+  return { table, origins, query: usesText ? plan.query : withoutDecoded(plan.query), decoded };
+}
+
+/** Returns how a column follows from columns of the Arrow table, or undefined if it needs other records. */
+function originOf(plan: TablePlan, i: number): ColumnOrigin | undefined {
+  const column = elementAt(plan.columns, i);
+  if (column.value === 'rewardIndex' && column.isKey) return { kind: 'position' };
+  const expression = parseExpression(column.value);
+  const own = kindOfSource(plan.definition.source);
+  const fields = expression === undefined ? undefined : fieldsOf(expression, own);
+  // A number with an exponent is text that only PostgreSQL reads as another type.
+  const isFloat = plan.readers[i]?.type.sql === 'double precision';
+  if (fields === undefined || (isFloat && column.type.sql !== 'double precision')) return undefined;
+  const [only] = fields;
+  if (expression?.kind !== 'path' || only === undefined) return { kind: 'computed', fields };
+  const parts = column.type.sql === 'jsonb' ? jsonParts(only) : undefined;
+  if (parts !== undefined) return { kind: 'json', parts };
+  if (computedWires.has(only.wire)) return { kind: 'computed', fields };
+  return { kind: 'column', name: only.column };
+}
+
+/** Returns the one instruction that all rows are, if its IDLs agree about it. */
+function decodedInstruction({ definition, layouts }: TablePlan): string | undefined {
+  const named = definition.items.map(
+    ({ programId, name }) => `${[programId].flat().join()}.${[name].flat().join()}`,
+  );
+  const [first = ''] = named;
+  const isOne = named.every((other) => other === first) && /^\w+\.\w+$/.test(first);
+  const isUniform = layouts.length > 0 && layouts.every(({ isVaried }) => isVaried !== true);
+  return definition.source === 'instructions' && isOne && isUniform ? first : undefined;
+}
+
+/** The types of arguments whose column has the values that the text has. */
+const typedArguments = /^([ui]\d+|bool|address|text)$/;
+
+/** Returns the name of the column with an argument or account, if it has one with the same values. */
+function typedColumn(value: string, { layouts }: TablePlan): string | undefined {
+  const [, head = '', name = ''] = /^(args|accounts)\.(\w+)$/.exec(value) ?? [];
+  const [layout] = layouts;
+  if (layout === undefined || name === '') return undefined;
+  if (head === 'accounts') return layout.accounts.includes(name) ? `accounts_${name}` : undefined;
+  const argument = layout.args.find((known) => known.name === name);
+  const isPlain =
+    argument !== undefined && argument.isOptional !== true && typedArguments.test(argument.type);
+  return isPlain ? `args_${name}` : undefined;
+}
+
+function withoutDecoded(query: TablePlan['query']): TablePlan['query'] {
+  const { decoded: _, ...instruction } = query.fields?.instruction ?? {};
+  return { ...query, fields: { ...query.fields, instruction } };
 }
 
 function fieldsOf(expression: Expression, own: Kind): readonly UsedField[] | undefined {

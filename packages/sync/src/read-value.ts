@@ -186,6 +186,7 @@ export class ValueScope {
 export interface DecodedLayout {
   readonly args: readonly ProgramField[];
   readonly accounts: readonly string[];
+  readonly isVaried?: true;
 }
 
 /** Returns the layouts of the named instructions or events of a program, of all if no names are given. */

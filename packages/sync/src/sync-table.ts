@@ -42,6 +42,8 @@ export type ReadColumns = (
   request: {
     readonly query: Query;
     readonly table: ArrowTable;
+    /** The instruction whose arguments and accounts have columns: PROGRAM.NAME. */
+    readonly decoded: string | undefined;
     readonly after: CursorState['blocks'][number] | undefined;
   },
   signal: AbortSignal,
@@ -189,11 +191,11 @@ export class TableSync {
   }
 
   async #loadColumns(
-    { table, encoder, load }: ColumnLoad & { readonly encoder: RowEncoder },
+    { columns, encoder, load }: ColumnLoad & { readonly encoder: RowEncoder },
     span: Span,
     signal: AbortSignal,
   ): Promise<CursorState | null> {
-    const { query } = this.#options.plan;
+    const { table, decoded, query } = columns;
     const report = this.#spanProgress(span);
     let { cursor } = span;
     const save = async (isDone: boolean) => {
@@ -204,6 +206,7 @@ export class TableSync {
     const request = {
       query: { ...query, fromBlock: span.first, toBlock: span.last },
       table,
+      decoded,
       after: cursor?.blocks.at(-1),
     };
     for await (const { fields, batch, covered } of this.#dependencies.readColumns(

@@ -46,6 +46,8 @@ export interface TablePlan {
   readonly fromBlock: number | undefined;
   /** What reads the value of each column. */
   readonly readers: readonly ValueReader[];
+  /** The instructions or events that the rows can be. */
+  readonly layouts: readonly DecodedLayout[];
   rowsOf(block: PlainBlock): Row[];
 }
 
@@ -112,6 +114,7 @@ export async function planTable(spec: TableSpec, findProgram: FindProgram): Prom
     indexes: spec.indexes,
     fromBlock: spec.fromBlock,
     readers,
+    layouts,
     rowsOf: (block) => rows.rowsOf(block),
   };
 }

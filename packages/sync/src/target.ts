@@ -2,7 +2,7 @@
 import type { ArrowField } from '@sluice/arrow/arrow-type';
 import type { ArrowBatch } from '@sluice/arrow/ipc-reader';
 import type { CursorState } from '@sluice/client';
-import type { ArrowTable } from '@sluice/protocol/arrow-table';
+import type { ColumnPlan } from './column-plan.ts';
 import type { Row } from './row-builder.ts';
 import type { TablePlan } from './table-plan.ts';
 
@@ -65,7 +65,7 @@ export interface EncodedRows {
 
 /** A load of columns, which is faster than one of rows. */
 export interface ColumnLoad {
-  readonly table: ArrowTable;
+  readonly columns: ColumnPlan;
   openEncoder(): RowEncoder;
   /** Stores rows of a span and its new position, as `TableStore.load` does. */
   load(span: Span, rows: EncodedRows): Promise<void>;

@@ -16,6 +16,7 @@ import type { ArrowOutput, Selection } from '../query/query.ts';
 import type { Pending } from './block-values.ts';
 import type { GatheredRows } from './gathered-rows.ts';
 import { STEPS, type Step, type StepOperands } from './steps.ts';
+import { typedFields } from './typed-columns.ts';
 
 /** Some columns that are gathered together. */
 export interface ArrowColumns {
@@ -58,6 +59,12 @@ export function arrowColumns(selection: Selection, arrow: ArrowOutput): readonly
     if (name === 'pubkey' && names.includes('pubKey')) continue;
     columns.push(fieldColumns(kind, name, row, arrow));
   }
+  const { decoded } = arrow;
+  if (decoded !== undefined && kind === 'instruction')
+    columns.push({
+      fields: typedFields(decoded, addressType(arrow)),
+      gather: (rows) => rows.typed(decoded),
+    });
   if (kind !== 'transaction' && selection.fields.transaction.includes('signatures'))
     columns.push(firstSignature(arrow));
   return columns;

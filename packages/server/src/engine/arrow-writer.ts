@@ -53,6 +53,11 @@ interface BatchRows {
   readonly lastBlock: number;
 }
 
+interface RowReader {
+  readonly bind: (step: Step) => StepOperands;
+  readonly decoder: () => RowDecoder;
+}
+
 export class ArrowWriter implements BatchWriter {
   isAtLineEnd = true;
   lastLineBlock = -1;
@@ -96,13 +101,13 @@ export class ArrowWriter implements BatchWriter {
   }
 
   *write({ blocks, found }: SelectedBatch): Generator<Uint8Array> {
-    const bind = found === undefined ? undefined : this.#binder(found);
+    const read = found === undefined ? undefined : this.#reader(found);
     const batches =
       this.#array === undefined
         ? this.#blockRows(blocks, found)
         : this.#recordRows(this.#array, blocks, found);
     for (const { lists, lastBlock } of batches) {
-      const length = this.#encode({ lists, lastBlock }, found, bind);
+      const length = this.#encode({ lists, lastBlock }, found, read);
       for (let start = 0; start < length; start += pieceBytesMax) {
         const end = Math.min(start + pieceBytesMax, length);
         this.isAtLineEnd = end === length;
@@ -180,31 +185,33 @@ export class ArrowWriter implements BatchWriter {
     if (count > 0) yield { lists: { rows, transactions, count, runs }, lastBlock: to - 1 };
   }
 
-  /** Returns the function that loads the columns of a step, once for all record batches. */
-  #binder({ columns, selected }: FoundRows): (step: Step) => StepOperands {
+  /** Returns the functions that load the columns of a step, and that make the decoder, once for all record batches. */
+  #reader({ columns, selected }: FoundRows): RowReader {
     const bound = new Map<Step, StepOperands>();
-    let decoder: RowDecoder | undefined;
+    let made: RowDecoder | undefined;
+    const decoder = () => {
+      made ??= new RowDecoder(columns, selected, this.#options.idls);
+      return made;
+    };
     const context: StepContext = {
       dialect: this.#options.selection.dialect,
       lookupTable: 0,
       setInt: () => undefined,
-      decode: (array) => {
-        decoder ??= new RowDecoder(columns, selected, this.#options.idls);
-        return decoder.write(array);
-      },
+      decode: (array) => decoder().write(array),
     };
-    return (step) => {
+    const bind = (step: Step) => {
       const operands = bound.get(step) ?? step.bind(columns, context);
       bound.set(step, operands);
       return operands;
     };
+    return { bind, decoder };
   }
 
   /** Writes a record batch with its dictionary to the buffer. Returns its length. */
   #encode(
     { lists, lastBlock }: BatchRows,
     found: FoundRows | undefined,
-    bind: ((step: Step) => StepOperands) | undefined,
+    read: RowReader | undefined,
   ): number {
     const { exports } = this.#kernel;
     this.#scratch.reset();
@@ -214,7 +221,8 @@ export class ArrowWriter implements BatchWriter {
       scratch: this.#scratch,
       columns: found?.columns,
       lists,
-      bind,
+      bind: read?.bind,
+      decoder: read?.decoder,
       isBinary: this.#options.arrow.addresses === 'binary',
       distinct: this.#beginKeys(found),
     });

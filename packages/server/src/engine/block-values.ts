@@ -2,6 +2,7 @@
 import type { ColumnData } from '@sluice/arrow/arrow-type';
 import { assert } from '@sluice/base/assert';
 import { decodeBase58 } from '@sluice/base/base58';
+import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import type { BlockHeaders } from '../segment/read/block-table.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
@@ -106,8 +107,46 @@ function clearBits(bits: Uint8Array, start: number, end: number): number {
 }
 
 /** Returns the 32 bytes of a key or hash. */
-export function decodeKey(text: string): Uint8Array {
+function decodeKey(text: string): Uint8Array {
   const key = decodeBase58(text);
   assert(key !== undefined, 'the text of a key is base58');
   return key;
+}
+
+/** Returns keys of 32 bytes each. A key whose text was needed before is in memory only as a text. */
+export function readKeyBytes(
+  ids: readonly number[],
+  addressOf: (id: number) => number,
+  bytes: Uint8Array,
+): Uint8Array {
+  // At least one key, because a null refers to the first one.
+  const keys = new Uint8Array(Math.max(ids.length, 1) * keyByteCount);
+  for (const [i, id] of ids.entries()) {
+    const at = addressOf(id);
+    const length = bytes[at + KEY_TEXT_BYTES - 1] ?? 0;
+    const key =
+      length === 0
+        ? bytes.subarray(at, at + keyByteCount)
+        : decodeKey(Buffer.from(bytes.subarray(at + 1, at + length - 1)).toString('latin1'));
+    keys.set(key, i * keyByteCount);
+  }
+  return keys;
+}
+
+/** Returns a column of texts with further ones at its end. */
+export function appendTexts(
+  starts: Uint32Array,
+  bytes: Uint8Array,
+  added: readonly string[],
+): ColumnData {
+  const allStarts = new Int32Array(starts.length + added.length);
+  allStarts.set(starts);
+  for (const [i, text] of added.entries())
+    allStarts[starts.length + i] = (allStarts[starts.length + i - 1] ?? 0) + text.length;
+  const buffers = [
+    new Uint8Array(0),
+    new Uint8Array(allStarts.buffer),
+    Buffer.concat([bytes, Buffer.from(added.join(''))]),
+  ];
+  return { length: allStarts.length - 1, nullCount: 0, buffers, children: [] };
 }

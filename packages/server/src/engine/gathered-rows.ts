@@ -3,19 +3,23 @@ import { type ColumnData, intLists } from '@sluice/arrow/arrow-type';
 import { assert } from '@sluice/base/assert';
 import type { EngineExports } from '@sluice/kernels/engine-exports';
 import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
+import type { DecodedInstruction } from '../query/query.ts';
 import { LOG_KIND_CODES } from '../segment/layout/columns.ts';
 import {
+  appendTexts,
   BlockValues,
   type BlockValuesOptions,
-  decodeKey,
   keyByteCount,
   type Pending,
+  readKeyBytes,
 } from './block-values.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
 import type { ColumnReader } from './make-column.ts';
+import type { RowDecoder } from './row-decoder.ts';
 import type { Scratch } from './scratch.ts';
 import type { Step, StepOperands } from './steps.ts';
+import { SpreadRows, TypedRows } from './typed-columns.ts';
 
 /** The rows of a batch. */
 export interface RowLists {
@@ -37,6 +41,7 @@ export interface GatheredRowsOptions {
   readonly isBinary: boolean;
   /** The address of the list of the ids of distinct keys. */
   readonly distinct: number;
+  readonly decoder: (() => RowDecoder) | undefined;
 }
 
 /** A part of the kernel's memory. */
@@ -360,6 +365,32 @@ export class GatheredRows {
       });
   }
 
+  /** The arguments and accounts of an instruction, and why a row has none. */
+  typed(decoded: DecodedInstruction): readonly Pending[] {
+    const { decoder } = this.#options;
+    assert(decoder !== undefined, 'only records are decoded');
+    const typed = new TypedRows(decoded, this.#count);
+    decoder().readTyped(typed, this.#lists);
+    const accounts = typed.accounts.map((positions) => this.#accountKeys(positions));
+    return [...typed.argumentColumns(), ...accounts, typed.errorColumn()];
+  }
+
+  /** Keys of the lists of accounts of instructions, by the position in each list, or -1. */
+  #accountKeys(positions: Int32Array): Pending {
+    const { rows, transactions, count } = this.#lists;
+    const { at, width } = this.#columns.stored('insAccounts');
+    const { at: starts } = this.#columns.made('accountStarts');
+    const given = this.#reserve(count * 12).at;
+    const [owners, found] = [given + count * 4, given + count * 8];
+    const [out, valid] = [this.#reserveZeroed(count * 4), this.#validity()];
+    const spread = new SpreadRows(positions, this.#options.kernel.ints);
+    const givenCount = spread.collect({ rows, transactions, starts }, { given, owners });
+    this.#exports.gatherKeys(at, width, given, owners, givenCount, found);
+    spread.distribute(found, out.at);
+    this.#options.kernel.bytes.set(spread.validity.bits, valid.at);
+    return () => this.#keyColumn(count, count - givenCount, valid, out);
+  }
+
   /** Returns the dictionary of the batch. It reserves memory of the kernel. */
   dictionary(): Pending {
     const count = this.#exports.keyCount();
@@ -370,15 +401,8 @@ export class GatheredRows {
     return () => {
       if (added.length === 0)
         return this.#data(count, 0, [noRange, starts, { at: out.at, length }]);
-      const ends = added.map((text) => text.length);
-      const allStarts = new Int32Array(count + 1 + added.length);
-      allStarts.set(this.#options.kernel.ints.subarray(starts.at / 4, starts.at / 4 + count + 1));
-      for (const [i, end] of ends.entries())
-        allStarts[count + 1 + i] = (allStarts[count + i] ?? 0) + end;
-      const known = this.#view({ at: out.at, length });
-      const bytes = Buffer.concat([known, Buffer.from(added.join(''))]);
-      const buffers = [noBytes, new Uint8Array(allStarts.buffer), bytes];
-      return { length: count + added.length, nullCount: 0, buffers, children: [] };
+      const known = this.#options.kernel.ints.subarray(starts.at / 4, starts.at / 4 + count + 1);
+      return appendTexts(known, this.#view({ at: out.at, length }), added);
     };
   }
 
@@ -464,20 +488,9 @@ export class GatheredRows {
   #distinctKeys(): Uint8Array {
     if (this.#keyBytes !== undefined) return this.#keyBytes;
     const { kernel, open, distinct } = this.#options;
-    const { bytes } = kernel;
     const count = this.#exports.keyCount();
-    // At least one key, because a null refers to the first one.
-    const keys = new Uint8Array(Math.max(count, 1) * keyByteCount);
-    for (let i = 0; i < count; i++) {
-      const id = this.#int(distinct, i);
-      const at = this.#int(open.keyTable, id);
-      const length = bytes[at + KEY_TEXT_BYTES - 1] ?? 0;
-      const key =
-        length === 0
-          ? bytes.subarray(at, at + keyByteCount)
-          : decodeKey(Buffer.from(bytes.subarray(at + 1, at + length - 1)).toString('latin1'));
-      keys.set(key, i * keyByteCount);
-    }
+    const ids = Array.from({ length: count }, (_, i) => this.#int(distinct, i));
+    const keys = readKeyBytes(ids, (id) => this.#int(open.keyTable, id), kernel.bytes);
     this.#keyBytes = keys;
     return keys;
   }

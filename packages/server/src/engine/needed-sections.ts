@@ -87,6 +87,10 @@ export function neededSections(
     const steps: Readonly<Record<string, Step>> = STEPS[kind];
     for (const name of selection.fields[kind]) steps[name]?.bind(write, context);
   }
+  if (selection.arrow?.decoded !== undefined) {
+    write.add('instructions');
+    write.add('data');
+  }
   return { select: select.sections, write: write.sections };
 }
 

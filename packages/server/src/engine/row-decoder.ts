@@ -15,9 +15,11 @@ import {
 } from '@sluice/decode/program-decoder';
 import { LOG_KIND_DATA } from '@sluice/kernels/layout/columns';
 import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
+import type { RowLists } from './gathered-rows.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
+import type { TypedRows } from './typed-columns.ts';
 
 /** The addresses of the texts of rows, one after another, and of the start of each. */
 export interface RowTexts {
@@ -133,6 +135,54 @@ export class RowDecoder {
     );
   }
 
+  /** Reads the arguments and accounts of instructions into columns. */
+  readTyped(typed: TypedRows, { rows, transactions, runs }: RowLists): void {
+    this.#loaded = loadColumns(this.#columns, true, false);
+    const { kernel, open } = this.#columns;
+    const [rowAt, transactionAt] = [
+      new Ints(kernel.ints, rows),
+      new Ints(kernel.ints, transactions),
+    ];
+    let i = 0;
+    for (const { block, end } of runs) {
+      const slot = open.segment.headers.numberAt(block);
+      for (; i < end; i++)
+        typed.errors.texts[i] = this.#readRow(typed, i, {
+          slot,
+          transaction: transactionAt.at(i),
+          row: rowAt.at(i),
+        });
+    }
+  }
+
+  /** Returns why a row has no values, or null. */
+  #readRow(
+    { decoded, buffers, accounts }: TypedRows,
+    i: number,
+    { slot, transaction, row }: { slot: number; transaction: number; row: number },
+  ): string | null {
+    const { insProgram, accountStarts } = this.#loaded;
+    const id = this.#keyId(transaction, insProgram.at(row));
+    if (this.#keyText(id).slice(1, -1) !== decoded.programId) return 'this is another program';
+    const decoder = this.#decoder(slot, transaction, insProgram.at(row));
+    if (decoder === undefined) return 'no IDL is registered for this program and slot';
+    const count = accountStarts.at(row + 1) - accountStarts.at(row);
+    const passed = () => this.#accounts(transaction, row);
+    const { name, columns } = decoded;
+    const target = { name, columns, buffers, accounts, passed };
+    return decoder.readTyped(this.#data(row), i, count, target) ?? null;
+  }
+
+  /** Returns the quoted texts of the accounts of an instruction. */
+  #accounts(transaction: number, row: number): string[] {
+    const { accountStarts, insAccounts } = this.#loaded;
+    const accounts: string[] = [];
+    const end = accountStarts.at(row + 1);
+    for (let i = accountStarts.at(row); i < end; i++)
+      accounts.push(this.#keyText(this.#keyId(transaction, insAccounts.at(i))));
+    return accounts;
+  }
+
   /** Returns whether a selected instruction belongs to a program with events, which are partly in logs. */
   #haveEvents(): boolean {
     let isFound = false;
@@ -152,14 +202,10 @@ export class RowDecoder {
   }
 
   #instruction(slot: number, transaction: number, row: number): string {
-    const { insProgram, accountStarts, insAccounts } = this.#loaded;
-    const decoder = this.#decoder(slot, transaction, insProgram.at(row));
+    const decoder = this.#decoder(slot, transaction, this.#loaded.insProgram.at(row));
     const range = this.#data(row);
     if (decoder === undefined) return describeUnknown(range);
-    const accounts: string[] = [];
-    const end = accountStarts.at(row + 1);
-    for (let i = accountStarts.at(row); i < end; i++)
-      accounts.push(this.#keyText(this.#keyId(transaction, insAccounts.at(i))));
+    const accounts = this.#accounts(transaction, row);
     if (!decoder.hasEvents) return decoder.decodeInstruction(range, accounts, '');
     if (isEventCall(range)) return decoder.decodeEventCall(range, accounts);
     return decoder.decodeInstruction(range, accounts, this.#events(decoder, transaction, row));

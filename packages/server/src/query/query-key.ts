@@ -1,5 +1,5 @@
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
-import type { Item, Selection } from './query.ts';
+import type { ArrowOutput, Item, Selection } from './query.ts';
 
 /**
  * Returns a canonical text of a selection: equal for equal selections regardless of their range, so that streams with
@@ -8,9 +8,14 @@ import type { Item, Selection } from './query.ts';
 export function queryKey(selection: Selection): string {
   const { dialect, includeAllBlocks, fields, idlVersion, arrow } = selection;
   const idls = idlVersion === undefined ? '' : `"idls":${idlVersion},`;
-  const form = arrow === undefined ? '' : `"arrow":"${arrow.table} ${arrow.addresses}",`;
+  const form = arrow === undefined ? '' : `"arrow":${arrowKey(arrow)},`;
   const arrays = RECORD_ARRAY_NAMES.map((array) => `"${array}":[${itemKeys(selection, array)}]`);
   return `{${idls}${form}"dialect":"${dialect}","all":${includeAllBlocks},"fields":${JSON.stringify(fields)},${arrays.join()}}`;
+}
+
+function arrowKey({ table, addresses, decoded }: ArrowOutput): string {
+  const columns = decoded === undefined ? [] : [decoded.programId, decoded.name];
+  return JSON.stringify([table, addresses, ...columns]);
 }
 
 function itemKeys<A extends RecordArray>(selection: Selection, array: A): string {

@@ -11,6 +11,7 @@
  */
 
 import type { Brand } from '@sluice/base/brand';
+import type { TypedColumns } from '@sluice/decode/typed-instruction';
 import type { Address } from '@sluice/ledger/primitives';
 import type { ArrowAddresses, ArrowTable } from '@sluice/protocol/arrow-table';
 import type { Dialect } from '@sluice/protocol/dialect';
@@ -82,6 +83,15 @@ export interface Selection extends Items {
 export interface ArrowOutput {
   readonly table: ArrowTable;
   readonly addresses: ArrowAddresses;
+  /** The instruction whose arguments and accounts have columns. */
+  readonly decoded?: DecodedInstruction | undefined;
+}
+
+/** An instruction of a program, with the columns that its IDL describes. */
+export interface DecodedInstruction {
+  readonly programId: string;
+  readonly name: string;
+  readonly columns: TypedColumns;
 }
 
 export interface Query extends Selection {

@@ -62,7 +62,7 @@ export class PostgresStore implements TableStore {
     if (columns === undefined) return undefined;
     const statement = `${copyInto(plan)} with (format binary)`;
     return {
-      table: columns.table,
+      columns,
       openEncoder: () => new ColumnEncoder(plan, columns),
       load: (span, { rowCount, bytes }) =>
         this.#load(span, rowCount, (session) => session.copy(statement, { messages: bytes })),

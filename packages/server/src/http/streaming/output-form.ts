@@ -1,6 +1,8 @@
 import { type ArrowField, emptyColumn, usesDictionary } from '@sluice/arrow/arrow-type';
 import { encodeBatch, encodeDictionary, encodeSchema } from '@sluice/arrow/ipc-messages';
 import { CodedError } from '@sluice/base/errors';
+import type { IdlRegistry } from '@sluice/decode/idl-registry';
+import { typedColumnsOf } from '@sluice/decode/program-decoder';
 import {
   ARROW_ADDRESSES,
   ARROW_STREAM_TYPE,
@@ -11,7 +13,7 @@ import {
 import { CLOSING_KEY, type ClosingRecord } from '@sluice/protocol/closing-record';
 import Type from 'typebox';
 import { arrowFields } from '../../engine/arrow-columns.ts';
-import type { ArrowOutput, Query } from '../../query/query.ts';
+import type { ArrowOutput, DecodedInstruction, Query } from '../../query/query.ts';
 import { selectTable } from '../../query/select-table.ts';
 import { parseEncodingWeights } from '../negotiate-encoding.ts';
 import { parseParameters } from '../routes/parse-parameters.ts';
@@ -33,6 +35,13 @@ export const STREAM_PARAMETERS = {
       default: 'text',
     }),
   ),
+  decoded: Type.Optional(
+    Type.String({
+      pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}\\.\\w{1,64}$',
+      description:
+        'PROGRAM.INSTRUCTION, with table=instructions, for columns with its arguments and accounts',
+    }),
+  ),
 };
 
 /** The parameters of every stream. */
@@ -48,10 +57,15 @@ export const CLOSING_PARAMETERS = {
 /** The other type by which a client can request lines. */
 const lineType = 'application/jsonl';
 
+/** The values of the parameters of an Arrow table. */
+export interface RequestedTable extends Omit<ArrowOutput, 'decoded'> {
+  readonly decoded?: string | undefined;
+}
+
 /** What a request says about the form of its response. */
 export interface RequestedOutput {
   /** Undefined if it asks for lines, which is the default. */
-  readonly arrow: ArrowOutput | undefined;
+  readonly arrow: RequestedTable | undefined;
   readonly hasClosing: boolean;
 }
 
@@ -67,7 +81,7 @@ export function parseOutput(
 function parseArrow(
   accept: string | undefined,
   parameters: Readonly<Record<string, unknown>>,
-): ArrowOutput | undefined {
+): RequestedTable | undefined {
   const weights = parseEncodingWeights(accept ?? '');
   const weight = weights.get(ARROW_STREAM_TYPE) ?? 0;
   if (weight > 0 && weight >= (weights.get(lineType) ?? 0))
@@ -109,14 +123,39 @@ function writeClosingBatch(fields: readonly ArrowField[], record: ClosingRecord)
   return Buffer.concat([...dictionary, ...encodeBatch(columns, 0, metadata)]);
 }
 
+/** Returns the instruction that a request wants columns of, as its newest IDL describes it. */
+function findDecoded(
+  { table, decoded }: RequestedTable,
+  idls: IdlRegistry,
+): DecodedInstruction | undefined {
+  if (decoded === undefined) return undefined;
+  const reject = (allowed: string) =>
+    new CodedError('parameter-invalid', { path: 'decoded', allowed });
+  if (table !== 'instructions') throw reject('only with table=instructions');
+  const [programId = '', name = ''] = decoded.split('.');
+  for (const description of idls.descriptions(programId)) {
+    const columns = typedColumnsOf(description, name);
+    if (columns !== undefined) return { programId, name, columns };
+  }
+  const names = idls.instructionNames(programId);
+  if (names.length === 0) throw reject('a program with an IDL');
+  throw reject(`an instruction of this program: ${names.join(' ')}`);
+}
+
 /** Returns the query whose pieces have the form, and the form. */
 export function applyOutput(
   query: Query,
-  { arrow, hasClosing }: RequestedOutput,
+  { arrow: table, hasClosing }: RequestedOutput,
+  idls: IdlRegistry,
 ): { readonly query: Query; readonly form: OutputForm } {
-  if (arrow === undefined)
+  if (table === undefined)
     return { query, form: hasClosing ? { ...lines, writeClosing: writeClosingLine } : lines };
-  const selected = selectTable(query, arrow);
+  const arrow = { ...table, decoded: findDecoded(table, idls) };
+  const isDecoded = arrow.decoded !== undefined;
+  const selected: Query = {
+    ...selectTable(query, arrow),
+    ...(isDecoded ? { idlVersion: idls.version } : {}),
+  };
   const fields = arrowFields(selected, arrow);
   const writeClosing = hasClosing
     ? (record: ClosingRecord) => writeClosingBatch(fields, record)

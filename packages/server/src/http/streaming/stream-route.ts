@@ -6,7 +6,7 @@ import { unreachable } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import { runInTimeSlices } from '@sluice/base/time-slices';
-import type { IdlRegistry } from '@sluice/decode/idl-registry';
+import { IdlRegistry } from '@sluice/decode/idl-registry';
 import type { ClosingRecord, StreamEnd } from '@sluice/protocol/closing-record';
 import type { Dialect } from '@sluice/protocol/dialect';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
@@ -31,6 +31,9 @@ import { applyOutput, type OutputForm, parseOutput } from './output-form.ts';
 import { ResponseWriter, type WriteOutcome, waitForTurn } from './response-writer.ts';
 import type { StallWatch } from './stall-watch.ts';
 import type { StreamPermit, StreamPermits } from './stream-permits.ts';
+
+/** Those of the ledger's own programs. */
+const builtinIdls = new IdlRegistry();
 
 export interface StreamRouteDependencies {
   readonly limits: HttpLimits;
@@ -96,15 +99,16 @@ async function begin(
   if (dataset === null) throw new CodedError('dataset-unknown');
   const body = await readBody(request.raw, { ...dependencies.queryLimits, held });
   if (body === null) return null;
+  const idls = dependencies.idls?.() ?? builtinIdls;
   const rules = {
     limits: dependencies.queryLimits,
     dialects: dataset.names.dialects,
-    ...(dependencies.idls === undefined ? {} : { idls: dependencies.idls() }),
+    idls,
     ...(dependencies.sets === undefined ? {} : { sets: dependencies.sets }),
   };
   const output = parseOutput(request.headers.accept, Object(request.query));
   const parsed = await runInTimeSlices(parseQuerySteps(body, rules));
-  const { query, form } = applyOutput(parsed, output);
+  const { query, form } = applyOutput(parsed, output, idls);
   // Earlier responses on this connection may take minutes, so nothing is reserved before they end.
   await waitForTurn(reply.raw, request.raw.socket);
   if (request.raw.socket.destroyed) return null;
