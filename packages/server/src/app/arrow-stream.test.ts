@@ -240,3 +240,29 @@ test('error: parameter-invalid for another value of closing', async () => {
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ error: { path: 'closing' } });
 });
+
+test.each([
+  [
+    'table=rewards&decoded=11111111111111111111111111111111.transferSol',
+    'only with table=instructions',
+  ],
+  ['table=instructions&decoded=transferSol', 'PROGRAM.INSTRUCTION'],
+  [`table=instructions&decoded=${MATCH}.transferSol`, 'a program with an IDL'],
+  ['table=instructions&decoded=11111111111111111111111111111111.send', 'transferSol'],
+])('error: parameter-invalid for %s says what is allowed', async (parameters, allowed) => {
+  const response = await send({ fromBlock: 100, toBlock: 103, instructions: [{}] }, parameters);
+  expect(response.status).toBe(400);
+  const { error } = (await response.json()) as { error: { code: string; message: string } };
+  expect(error.code).toBe('parameter-invalid');
+  expect(error.message).toContain(allowed);
+});
+
+test('default: the columns of a decoded instruction are in the schema, also without rows', async () => {
+  const parameters = 'table=instructions&decoded=11111111111111111111111111111111.transferSol';
+  const response = await send({ fromBlock: 100, toBlock: 103, instructions: [{}] }, parameters);
+  const table = tableFromIPC(await response.arrayBuffer());
+  const names = table.schema.fields.map(({ name }) => name);
+  expect(names).toEqual(
+    expect.arrayContaining(['args_amount', 'accounts_source', 'decoding_error']),
+  );
+});

@@ -1,11 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { encodeSchema } from '@sluice/arrow/ipc-messages';
+import { encodeBase58 } from '@sluice/base/base58';
 import { IdlRegistry } from '@sluice/decode/idl-registry';
+import { typedColumnsOf } from '@sluice/decode/program-decoder';
+import type { TypedColumns } from '@sluice/decode/typed-instruction';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
+import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../simulator/src/testing/simulated-blocks.ts';
 import { parseQuery } from '../query/parse-query.ts';
+import type { DecodedInstruction, Query } from '../query/query.ts';
+import { selectTable } from '../query/select-table.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { answerSegments } from './answer-segments.ts';
+import { arrowFields } from './arrow-columns.ts';
 import { Engine } from './engine.ts';
 import { answerQuery } from './testing/reference/answer-query.ts';
 
@@ -32,10 +40,19 @@ function answers(
   body: object,
   idls: IdlRegistry,
 ): { readonly fast: string; readonly expected: string } {
-  const query = parseQuery(
+  const query = parse(body);
+  const fast = answer(query, idls).toString();
+  return { fast, expected: answerQuery(query, blocks, idls) };
+}
+
+function parse(body: object): Query {
+  return parseQuery(
     { fromBlock: 0, fields, ...body },
     { limits: QUERY_LIMITS, dialects: ['ledger'] },
   );
+}
+
+function answer(query: Query, idls: IdlRegistry): Buffer {
   const engine = new Engine({ cacheBytesMax: 1 << 24 });
   engine.useIdls(idls);
   const keys = [0, 5].map((from, i) => {
@@ -43,8 +60,63 @@ function answers(
     engine.open(key, buildSegment(blocks.slice(from, i === 0 ? 5 : undefined)));
     return key;
   });
-  const fast = Buffer.concat([...answerSegments(engine, keys, query)]).toString();
-  return { fast, expected: answerQuery(query, blocks, idls) };
+  return Buffer.concat([...answerSegments(engine, keys, query)]);
+}
+
+interface DecodedRow {
+  readonly programId: string;
+  readonly decoded: {
+    readonly name: string | null;
+    readonly args?: Readonly<Record<string, unknown>>;
+    readonly accounts?: Readonly<Record<string, string | null>>;
+    readonly error?: string;
+  };
+}
+
+/** Returns the instructions of the reference, with their decoded form. */
+function referenceRows(idls: IdlRegistry): DecodedRow[] {
+  const lines = answerQuery(parse({ instructions: [{}] }), blocks, idls)
+    .trimEnd()
+    .split('\n');
+  return lines.flatMap(
+    (line) => (JSON.parse(line) as { instructions?: DecodedRow[] }).instructions ?? [],
+  );
+}
+
+/** Returns the rows of the Arrow table with the columns of an instruction. */
+function typedRows(decoded: DecodedInstruction, idls: IdlRegistry, addresses: 'text' | 'binary') {
+  const arrow = { table: 'instructions', addresses, decoded } as const;
+  const query = selectTable(parse({ instructions: [{ programId: [decoded.programId] }] }), arrow);
+  const stream = Buffer.concat([encodeSchema(arrowFields(query, arrow)), answer(query, idls)]);
+  const table = tableFromIPC(stream);
+  return Array.from({ length: table.numRows }, (_, i): Readonly<Record<string, unknown>> => {
+    return table.get(i)?.toJSON() ?? {};
+  });
+}
+
+/** Returns whether a row has values, its arguments and its accounts. */
+function typedValues(row: Readonly<Record<string, unknown>>, { args, accounts }: TypedColumns) {
+  const values = args.map(({ name }) => plain(row[`args_${name}`]));
+  const addresses = accounts.map((name) => row[`accounts_${name}`]);
+  return [row['decoding_error'] === null, ...values, ...addresses];
+}
+
+/** Returns the same from the decoded form. */
+function decodedValues(
+  decoded: DecodedRow['decoded'],
+  wanted: string,
+  { args, accounts }: TypedColumns,
+) {
+  const isIt = decoded.name === wanted && decoded.args !== undefined;
+  const values = args.map(({ name }) => (isIt ? plain(decoded.args?.[name]) : null));
+  const addresses = accounts.map((name) => (isIt ? decoded.accounts?.[name] : null));
+  return [isIt, ...values, ...addresses];
+}
+
+/** The value of an argument in a column: texts without quotes, and JSON. */
+function plain(value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 describe('decoded rows', () => {
@@ -98,5 +170,72 @@ describe('decoded rows', () => {
     expect(fast).toContain(
       '"decoded":{"program":null,"name":null,"error":"no IDL is registered for this program and slot","raw":"0x',
     );
+  });
+
+  test('behavior: the columns of an instruction have the values of its decoded form, and the rows of others are null', () => {
+    const idls = new IdlRegistry(files);
+    const all = referenceRows(idls);
+    const kinds = new Set(
+      all.flatMap(({ programId, decoded: { name, args } }) =>
+        name === null || args === undefined ? [] : `${programId} ${name}`,
+      ),
+    );
+    expect(kinds.size).toBeGreaterThan(15);
+    for (const kind of kinds) {
+      const [programId = '', name = ''] = kind.split(' ');
+      const columns = idls
+        .descriptions(programId)
+        .map((description) => typedColumnsOf(description, name))
+        .find((found) => found !== undefined);
+      // Events that a program records by a call to itself are instructions without a name of their own.
+      if (columns === undefined) continue;
+      const rows = typedRows({ programId, name, columns }, idls, 'text');
+      const expected = all.filter((row) => row.programId === programId);
+      expect(rows.map((row) => typedValues(row, columns))).toEqual(
+        expected.map(({ decoded }) => decodedValues(decoded, name, columns)),
+      );
+    }
+  });
+
+  test('behavior: accounts are bytes if the client wants bytes', () => {
+    const idls = new IdlRegistry(files);
+    const [columns] = idls.descriptions(swap).map((found) => typedColumnsOf(found, 'swap'));
+    expect(columns).toBeDefined();
+    if (columns === undefined) return;
+    const decoded = { programId: swap, name: 'swap', columns };
+    const texts = typedRows(decoded, idls, 'text');
+    const rows = typedRows(decoded, idls, 'binary');
+    const isBytes = (value: unknown) => value instanceof Uint8Array && value.length === 32;
+    expect(rows.filter((row) => isBytes(row['accounts_pool'])).length).toBeGreaterThan(5);
+    for (const [i, row] of rows.entries()) {
+      const text = texts[i]?.['accounts_pool'];
+      const bytes = row['accounts_pool'];
+      expect(bytes instanceof Uint8Array ? encodeBase58(bytes) : bytes).toBe(text);
+    }
+  });
+
+  test('behavior: a row whose IDL describes other arguments has an error instead of values', () => {
+    const middle = blocks[6]?.header.number ?? 0;
+    const amm = files.filter(({ name }) => name === 'amm.json');
+    const idls = new IdlRegistry([
+      ...amm.map((file) => ({
+        ...file,
+        name: 'old',
+        text: file.text.replaceAll('"amount_out_min"', '"least"'),
+        toSlot: middle - 1,
+      })),
+      ...amm.map((file) => ({ ...file, fromSlot: middle })),
+    ]);
+    const [columns] = idls.descriptions(swap).map((found) => typedColumnsOf(found, 'swap'));
+    if (columns === undefined) throw new Error('the IDL has the instruction');
+    const rows = typedRows({ programId: swap, name: 'swap', columns }, idls, 'text');
+    const other = 'the IDL of this slot describes other arguments or accounts';
+    const isOld = (row: (typeof rows)[number]) => Number(row['block_slot']) < middle;
+    const errors = (wanted: boolean) =>
+      new Set(rows.filter((row) => isOld(row) === wanted).map((row) => row['decoding_error']));
+    expect(errors(true).has(other)).toBe(true);
+    expect(errors(true).has(null)).toBe(false);
+    expect(errors(false).has(other)).toBe(false);
+    expect(errors(false).has(null)).toBe(true);
   });
 });
