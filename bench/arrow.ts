@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { encodeSchema } from '@sluice/arrow/ipc-messages';
 import { ArrowStreamReader } from '@sluice/arrow/ipc-reader';
 import { ARROW_TABLE_NAMES, type ArrowTable } from '@sluice/protocol/arrow-table';
-import { arrowFields } from '@sluice/server/dist/engine/arrow-columns.js';
+import { arrowFields } from '@sluice/server/dist/engine/arrow/arrow-columns.js';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
 import type { Query } from '@sluice/server/dist/query/query.js';
 import { selectTable } from '@sluice/server/dist/query/select-table.js';

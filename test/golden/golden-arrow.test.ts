@@ -10,7 +10,7 @@ import { mapKeys } from '@sluice/protocol/typed-keys';
 import { KINDS } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { afterAll, describe, expect, test } from 'vitest';
-import { arrowFields } from '../../packages/server/src/engine/arrow-columns.ts';
+import { arrowFields } from '../../packages/server/src/engine/arrow/arrow-columns.ts';
 import { answerFast, answerFastBytes } from '../../packages/server/src/engine/testing/answer-fast.ts';
 import { parseQueryBody } from '../../packages/server/src/query/parse-query.ts';
 import type { ArrowOutput, Query } from '../../packages/server/src/query/query.ts';

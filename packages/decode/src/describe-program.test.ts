@@ -28,6 +28,18 @@ test('default: the IDL of the demo gives names and simple types', () => {
   ]);
 });
 
+test('behavior: an instruction that IDLs describe in several ways is marked', () => {
+  const file = new URL('../../../docs/idl/amm.json', import.meta.url);
+  const text = readFileSync(file, 'utf8');
+  const other = readIdl(text.replaceAll('"amount_out_min"', '"least"'));
+  const isVaried = (descriptions: readonly ProgramDescription[]) =>
+    describeProgram('p', descriptions).instructions.map((found) => found.isVaried === true);
+  expect(isVaried([...readIdl(text), ...readIdl(text)])).not.toContain(true);
+  const [swap, ...others] = isVaried([...readIdl(text), ...other]);
+  expect(swap).toBe(true);
+  expect(others).not.toContain(true);
+});
+
 function describeOne(type: IdlType, types: Readonly<Record<string, IdlType>> = {}) {
   const layout = { name: 'a', discriminators: [], fieldsAt: 0, fields: [{ name: 'x', type }] };
   const description: ProgramDescription = {

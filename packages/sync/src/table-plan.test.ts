@@ -1,5 +1,6 @@
 import type { ProgramInterface } from '@sluice/client';
 import { expect, test } from 'vitest';
+import { planColumns } from './column-plan.ts';
 import { buildWriter } from './column-types.ts';
 import { shiftDecimals } from './read-value.ts';
 import type { PlainBlock } from './row-builder.ts';
@@ -270,4 +271,54 @@ test('behavior: a range is divided into spans without gaps, at most one for each
     [6, 9],
   ]);
   expect(splitRange(5, 4, 3)).toEqual([]);
+});
+
+test('behavior: simple arguments and accounts of one instruction are read as columns, without the decoded form', async () => {
+  const columns = planColumns(
+    await plan(
+      specWith({ amount: 'args.amountIn', user: 'accounts.user', sig: 'transaction.signature' }),
+    ),
+  );
+  expect(columns?.decoded).toBe(`${programId}.swap`);
+  expect(columns?.origins.slice(3)).toEqual([
+    { kind: 'column', name: 'args_amountIn' },
+    { kind: 'column', name: 'accounts_user' },
+    { kind: 'column', name: 'signature' },
+  ]);
+  expect(columns?.query.fields?.instruction).not.toHaveProperty('decoded');
+});
+
+test('behavior: a value with parts needs the decoded form, beside the columns of the others', async () => {
+  const columns = planColumns(
+    await plan(specWith({ amount: 'args.amountIn', low: 'args.limits.low' })),
+  );
+  expect(columns?.decoded).toBe(`${programId}.swap`);
+  expect(columns?.origins.slice(3)).toMatchObject([{ kind: 'column' }, { kind: 'computed' }]);
+  expect(columns?.query.fields?.instruction).toHaveProperty('decoded', true);
+});
+
+test.each([
+  ['the IDLs describe it in several ways', { isVaried: true } as const, {}],
+  [
+    'the argument may be null',
+    { args: [{ name: 'amountIn', type: 'u64', isOptional: true }] } as const,
+    {},
+  ],
+  [
+    'the rows are several instructions',
+    {},
+    { instructions: [{ programId, name: ['swap', 'swap2'] }] },
+  ],
+])('behavior: the decoded form is used if %s', async (_name, change, more) => {
+  const [swap] = amm.instructions;
+  if (swap === undefined) throw new Error('the program has an instruction');
+  const instructions = [
+    { ...swap, ...change },
+    { ...swap, name: 'swap2' },
+  ];
+  const spec = specWith({ amount: 'args.amountIn' }, more);
+  const columns = planColumns(await planTable(spec, async () => ({ ...amm, instructions })));
+  expect(columns?.decoded).toBeUndefined();
+  expect(columns?.origins.at(-1)?.kind).toBe('computed');
+  expect(columns?.query.fields?.instruction).toHaveProperty('decoded', true);
 });

@@ -13,7 +13,7 @@ import type { DecodedInstruction, Query } from '../query/query.ts';
 import { selectTable } from '../query/select-table.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { answerSegments } from './answer-segments.ts';
-import { arrowFields } from './arrow-columns.ts';
+import { arrowFields } from './arrow/arrow-columns.ts';
 import { Engine } from './engine.ts';
 import { answerQuery } from './testing/reference/answer-query.ts';
 

@@ -15,11 +15,11 @@ import {
 } from '@sluice/decode/program-decoder';
 import { LOG_KIND_DATA } from '@sluice/kernels/layout/columns';
 import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
-import type { RowLists } from './gathered-rows.ts';
+import type { RowLists } from './arrow/block-values.ts';
+import type { TypedRows } from './arrow/typed-columns.ts';
 import type { GroupColumns } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
-import type { TypedRows } from './typed-columns.ts';
 
 /** The addresses of the texts of rows, one after another, and of the start of each. */
 export interface RowTexts {

@@ -8,7 +8,7 @@ import { keyBytes } from '../segment/layout/dictionary.ts';
 import { PART } from '../segment/layout/directory.ts';
 import { pageCountOf } from '../segment/layout/group-entry.ts';
 import type { StoredGroup } from '../segment/layout/stored-group.ts';
-import { ArrowWriter } from './arrow-writer.ts';
+import { ArrowWriter } from './arrow/arrow-writer.ts';
 import type { BatchWriter, BlockSpan, FoundRows } from './batch-writer.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';

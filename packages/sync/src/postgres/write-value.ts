@@ -34,7 +34,8 @@ function chooseWriter({ form, sql }: ColumnType): WriteField {
     case 'double precision':
       return (value, out) => out.writeDouble(Number(value));
     case 'boolean':
-      return (value, out) => out.writeBoolean(value === true);
+      // A column of an argument whose type is defined in the IDL has texts.
+      return (value, out) => out.writeBoolean(value === true || value === 'true');
     case 'bytea':
       return form === 'hex' ? writeHex : writeBase58;
     case 'text[]':

@@ -12,7 +12,7 @@ import {
 } from '@sluice/protocol/arrow-table';
 import { CLOSING_KEY, type ClosingRecord } from '@sluice/protocol/closing-record';
 import Type from 'typebox';
-import { arrowFields } from '../../engine/arrow-columns.ts';
+import { arrowFields } from '../../engine/arrow/arrow-columns.ts';
 import type { ArrowOutput, DecodedInstruction, Query } from '../../query/query.ts';
 import { selectTable } from '../../query/select-table.ts';
 import { parseEncodingWeights } from '../negotiate-encoding.ts';

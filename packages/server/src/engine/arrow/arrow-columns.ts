@@ -12,10 +12,10 @@ import {
   RECORD_ARRAYS,
   type RecordKind,
 } from '@sluice/protocol/field-table';
-import type { ArrowOutput, Selection } from '../query/query.ts';
+import type { ArrowOutput, Selection } from '../../query/query.ts';
+import { STEPS, type Step, type StepOperands } from '../steps.ts';
 import type { Pending } from './block-values.ts';
 import type { GatheredRows } from './gathered-rows.ts';
-import { STEPS, type Step, type StepOperands } from './steps.ts';
 import { typedFields } from './typed-columns.ts';
 
 /** Some columns that are gathered together. */

@@ -3,32 +3,23 @@ import { type ColumnData, intLists } from '@sluice/arrow/arrow-type';
 import { assert } from '@sluice/base/assert';
 import type { EngineExports } from '@sluice/kernels/engine-exports';
 import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
-import type { DecodedInstruction } from '../query/query.ts';
-import { LOG_KIND_CODES } from '../segment/layout/columns.ts';
+import type { DecodedInstruction } from '../../query/query.ts';
+import { LOG_KIND_CODES } from '../../segment/layout/columns.ts';
+import type { EngineKernel } from '../engine-kernel.ts';
+import type { EngineSegment } from '../engine-segment.ts';
+import type { ColumnReader } from '../make-column.ts';
+import type { RowDecoder } from '../row-decoder.ts';
+import type { Scratch } from '../scratch.ts';
+import type { Step, StepOperands } from '../steps.ts';
 import {
   appendTexts,
   BlockValues,
-  type BlockValuesOptions,
   keyByteCount,
   type Pending,
+  type RowLists,
   readKeyBytes,
 } from './block-values.ts';
-import type { EngineKernel } from './engine-kernel.ts';
-import type { EngineSegment } from './engine-segment.ts';
-import type { ColumnReader } from './make-column.ts';
-import type { RowDecoder } from './row-decoder.ts';
-import type { Scratch } from './scratch.ts';
-import type { Step, StepOperands } from './steps.ts';
 import { SpreadRows, TypedRows } from './typed-columns.ts';
-
-/** The rows of a batch. */
-export interface RowLists {
-  /** The addresses of two lists: the row of each record in its columns, and its transaction. */
-  readonly rows: number;
-  readonly transactions: number;
-  readonly count: number;
-  readonly runs: BlockValuesOptions['runs'];
-}
 
 export interface GatheredRowsOptions {
   readonly open: EngineSegment;

@@ -1,7 +1,7 @@
 /** The Arrow columns of the arguments and accounts of one instruction, by its IDL. */
 import type { ArrowField, ArrowType, ColumnData } from '@sluice/arrow/arrow-type';
 import { ColumnBuffer, type ValueType } from '@sluice/decode/typed-instruction';
-import type { DecodedInstruction } from '../query/query.ts';
+import type { DecodedInstruction } from '../../query/query.ts';
 import type { Pending } from './block-values.ts';
 
 const ARROW_TYPES: Readonly<Record<ValueType, ArrowType>> = {

@@ -12,25 +12,26 @@ import { encodeBatch, encodeDictionary } from '@sluice/arrow/ipc-messages';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import { ARROW_TABLES, arrowMetadata } from '@sluice/protocol/arrow-table';
 import type { RecordArray } from '@sluice/protocol/field-table';
-import type { ArrowOutput, Selection } from '../query/query.ts';
-import { arrowColumns } from './arrow-columns.ts';
+import type { ArrowOutput, Selection } from '../../query/query.ts';
 import {
   type BatchWriter,
   type BlockSpan,
   type FoundRows,
   pieceBytesMax,
   type SelectedBatch,
-} from './batch-writer.ts';
-import type { EngineKernel } from './engine-kernel.ts';
-import type { EngineSegment } from './engine-segment.ts';
-import { GatheredRows, type RowLists } from './gathered-rows.ts';
-import { type BlockRows, rowsOfBlocks } from './group-columns.ts';
-import { MARK_BITS } from './group-selection.ts';
-import { loadKeyTexts } from './load-key-texts.ts';
-import { startsOf } from './record-programs.ts';
-import { RowDecoder } from './row-decoder.ts';
-import { Scratch } from './scratch.ts';
-import type { Step, StepContext, StepOperands } from './steps.ts';
+} from '../batch-writer.ts';
+import type { EngineKernel } from '../engine-kernel.ts';
+import type { EngineSegment } from '../engine-segment.ts';
+import { type BlockRows, rowsOfBlocks } from '../group-columns.ts';
+import { MARK_BITS } from '../group-selection.ts';
+import { loadKeyTexts } from '../load-key-texts.ts';
+import { startsOf } from '../record-programs.ts';
+import { RowDecoder } from '../row-decoder.ts';
+import { Scratch } from '../scratch.ts';
+import type { Step, StepContext, StepOperands } from '../steps.ts';
+import { arrowColumns } from './arrow-columns.ts';
+import type { RowLists } from './block-values.ts';
+import { GatheredRows } from './gathered-rows.ts';
 
 /** A record batch ends after the block with which it reaches this number of rows, so that a reader gets rows early and buffers stay small. */
 const batchRowsGoal = 1 << 14;

@@ -4,9 +4,9 @@ import { assert } from '@sluice/base/assert';
 import { decodeBase58 } from '@sluice/base/base58';
 import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
-import type { BlockHeaders } from '../segment/read/block-table.ts';
-import type { Segment } from '../segment/read/open-segment.ts';
-import { parentHashOnWire } from './header-texts.ts';
+import type { BlockHeaders } from '../../segment/read/block-table.ts';
+import type { Segment } from '../../segment/read/open-segment.ts';
+import { parentHashOnWire } from '../header-texts.ts';
 
 /** Returns the memory of a column. It is called when the keys of all columns are known, and reserves no memory of the kernel. */
 export type Pending = () => ColumnData;
@@ -21,6 +21,15 @@ export interface BlockValuesOptions {
   readonly isBinary: boolean;
   /** Returns the number of keys in the dictionary, which come before the hashes of blocks. */
   readonly keyCount: () => number;
+}
+
+/** The rows of a batch. */
+export interface RowLists {
+  /** The addresses of two lists: the row of each record in its columns, and its transaction. */
+  readonly rows: number;
+  readonly transactions: number;
+  readonly count: number;
+  readonly runs: BlockValuesOptions['runs'];
 }
 
 export class BlockValues {
