@@ -1,6 +1,7 @@
 /** Tests next to the sources that take longest. `npm run test:service` runs them, so that `npm test` takes less than five minutes. */
 export const slowFiles = [
   'packages/kernels/src/pages-kernel.test.ts',
+  'packages/server/src/app/arrow-stream.test.ts',
   'packages/server/src/app/lookups.test.ts',
   'packages/server/src/app/portal.test.ts',
   'packages/server/src/app/remote/bucket-indexes.test.ts',
@@ -18,6 +19,7 @@ export const slowFiles = [
   'packages/server/src/dataset/failing-disk.test.ts',
   'packages/server/src/engine/large-segments.test.ts',
   'packages/server/src/engine/small-pages.property.test.ts',
+  'packages/server/src/engine/testing/reference/answer-query.test.ts',
   'packages/server/src/ingest/alarms.test.ts',
   'packages/server/src/ingest/backfill/backfill.test.ts',
   'packages/server/src/ingest/grpc-follow.test.ts',

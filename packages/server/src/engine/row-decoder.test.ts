@@ -28,6 +28,7 @@ const blocks = simulatedBlocks({
   blockCount: 12,
   skipRate: 0.2,
 });
+const segments = [blocks.slice(0, 5), blocks.slice(5)].map((some) => buildSegment(some));
 const swap = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
 
 const fields = {
@@ -55,9 +56,9 @@ function parse(body: object): Query {
 function answer(query: Query, idls: IdlRegistry): Buffer {
   const engine = new Engine({ cacheBytesMax: 1 << 24 });
   engine.useIdls(idls);
-  const keys = [0, 5].map((from, i) => {
+  const keys = segments.map((bytes, i) => {
     const key = `decoded ${i}`;
-    engine.open(key, buildSegment(blocks.slice(from, i === 0 ? 5 : undefined)));
+    engine.open(key, bytes);
     return key;
   });
   return Buffer.concat([...answerSegments(engine, keys, query)]);

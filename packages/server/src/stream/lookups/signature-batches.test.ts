@@ -112,7 +112,7 @@ test('behavior: missing ranges are fetched, and only incomplete segments are ask
 test('limit: a segment that stays incomplete for three rounds is a candidate', async () => {
   answer = () => ({ kind: 'missing', ranges: [] });
   const candidates = new SignatureCandidates({ dataset: makeRemote(), pool });
-  expect(await find(candidates, makeSegments(1))).toEqual([['0']]);
+  expect(await find(candidates, makeSegments(2))).toEqual([['0', '1']]);
   expect(calls).toHaveLength(3);
 });
 
