@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decodeBase58 } from '../../packages/client/src/client.ts';
+import { encodeQuery } from '../../packages/web/src/pages/workbench/query-link.ts';
 import { BrowserWorld, dataset } from './browser-world.ts';
 import { listPages } from './page-list.ts';
 
@@ -106,6 +107,43 @@ test('behavior: a call shows its arguments and the names of its accounts', async
   expect(shown.some((text) => text?.includes('authority') && text.includes('IDLtoken'))).toBe(true);
   await page.context().close();
 });
+
+test('behavior: decoded calls in results and live lead to the open call with its raw bytes', async () => {
+  const query = {
+    fromBlock: 0,
+    toBlock: 100,
+    fields: {
+      block: { number: true },
+      instruction: { transactionIndex: true, instructionAddress: true, decoded: true },
+    },
+    instructions: [{ programId: [token], name: ['transferChecked'] }],
+  };
+  const watched = await world.open(`/workbench/${dataset}${encodeQuery(JSON.stringify(query))}`);
+  const { page } = watched;
+  await page.click('button:has-text("Run")');
+  const call = page.locator('.record-row a', { hasText: 'transferChecked' }).first();
+  await call.waitFor();
+  expect(await page.textContent('.record-row:has-text("transferChecked")')).toContain('amount ');
+  await expectOpenCall(page, () => call.click());
+  await page.goto(`${world.url}/live/${dataset}`);
+  await page.selectOption('select[aria-label="Program"]', token);
+  const live = page.locator('.live-call', { hasText: 'transfer' }).first();
+  await live.waitFor({ timeout: 60_000 });
+  await expectOpenCall(page, () => live.locator('a').nth(1).click());
+  await watched.expectSound();
+  await watched.close();
+});
+
+async function expectOpenCall(page: Page, follow: () => Promise<void>): Promise<void> {
+  await follow();
+  await page.waitForURL(/\/transaction\/.*call=[\d.]+$/);
+  const open = page.locator('.call details[open]');
+  await open.waitFor();
+  expect(await open.count()).toBe(1);
+  const text = await open.textContent();
+  expect(text).toContain('IDLtoken');
+  expect(text).toMatch(/Data\w+/);
+}
 
 /** Returns a transaction with a checked transfer of the token USD, and the amount as text. */
 async function findTransfer(): Promise<{ readonly signature: string; readonly amount: string }> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { accountNames, shownArguments, shownEvents } from './decoded-instruction.ts';
+import { accountNames, decodedLine, shownArguments, shownEvents } from './decoded-instruction.ts';
 
 const decoded = {
   program: 'amm',
@@ -31,4 +31,18 @@ test('behavior: arguments and events are shown with every digit, and errors with
     { name: 'Swapped', values: [['fee', '3']] },
     { name: 'unknown event', values: [['error', 'too short']] },
   ]);
+});
+
+test('behavior: one line has the names, the arguments and the events, or the reason why there are none', () => {
+  expect(decodedLine(decoded)).toEqual({
+    program: 'amm',
+    name: 'swap',
+    text: 'amount 18446744073709551615, route [1,{"Side":null}] → Swapped → unknown event',
+  });
+  const unknown = { program: null, name: null, error: 'no IDL is registered', raw: '0x01' };
+  expect(decodedLine(unknown)).toEqual({
+    program: 'no IDL',
+    name: 'unknown',
+    text: 'no IDL is registered',
+  });
 });

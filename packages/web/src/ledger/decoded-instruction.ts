@@ -35,6 +35,26 @@ export function shownEvents({ events = [] }: DecodedValue): readonly ShownEvent[
   }));
 }
 
+/** A decoded instruction or event in one line. */
+export interface DecodedLine {
+  /** The name in the IDL of the program. */
+  readonly program: string;
+  readonly name: string;
+  /** The arguments and the names of the events, or why the data is not decoded. */
+  readonly text: string;
+}
+
+export function decodedLine(decoded: DecodedValue): DecodedLine {
+  const { program, name, error } = decoded;
+  const values = shownArguments(decoded).map(([label, text]) => `${label} ${text}`);
+  const events = shownEvents(decoded).map((event) => `→ ${event.name}`);
+  return {
+    program: program ?? 'no IDL',
+    name: name ?? 'unknown',
+    text: error ?? [values.join(', '), ...events].filter((part) => part !== '').join(' '),
+  };
+}
+
 /** Numbers and texts are shown as they are, everything else as JSON. */
 function showValue(value: DecodedArgument): string {
   return typeof value === 'string' ? value : JSON.stringify(value);

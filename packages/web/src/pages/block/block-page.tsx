@@ -1,4 +1,5 @@
 import { isSluiceError } from '@sluice/client';
+import { useEffect } from 'preact/hooks';
 import { formatInteger, formatTime } from '../../base/format.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
@@ -6,10 +7,11 @@ import { Fact } from '../../components/facts.tsx';
 import { SlotLink } from '../../components/ledger-links.tsx';
 import { PanelSkeleton } from '../../components/skeleton.tsx';
 import { useTitle } from '../../components/use-title.ts';
-import { splitBlock } from '../../ledger/transaction-view.ts';
+import { signatureOf, splitBlock, type TransactionView } from '../../ledger/transaction-view.ts';
 import type { PageProps } from '../../page-props.ts';
 import { clientOf } from '../../state/clients.ts';
 import { pagePath } from '../../state/page-path.ts';
+import { navigate, route } from '../../state/router.ts';
 import { useResource } from '../../state/use-resource.ts';
 import { BlockTransactions } from './block-transactions.tsx';
 import { MissingBlock } from './missing-block.tsx';
@@ -32,6 +34,14 @@ export function BlockPage({ parameters }: PageProps) {
     return <ErrorNotice error={resource.error} retry={resource.retry} />;
   }
   const block = resource.value;
+  const views = splitBlock(block);
+  const linked = findLinked(views, route.value.search);
+  if (linked !== undefined)
+    return (
+      <Redirect
+        to={`${pagePath.transaction(dataset, signatureOf(linked.view.transaction))}?call=${linked.call}`}
+      />
+    );
   const { header } = block;
   const isFinalized = header.number <= (header.finalizedHead?.number ?? -1);
   const counts = header.recordCounts;
@@ -81,8 +91,22 @@ export function BlockPage({ parameters }: PageProps) {
           </Fact>
         </dl>
       </div>
-      <BlockTransactions dataset={dataset} views={splitBlock(block)} />
+      <BlockTransactions dataset={dataset} views={views} />
       <RewardList dataset={dataset} rewards={block.rewards} />
     </div>
   );
+}
+
+/** Returns the transaction that a link to a call means, whose signature the link does not have. */
+function findLinked(views: readonly TransactionView[], search: string) {
+  const parameters = new URLSearchParams(search);
+  const index = parameters.get('transaction');
+  if (index === null) return undefined;
+  const view = views.find(({ transaction }) => String(transaction.transactionIndex) === index);
+  return view === undefined ? undefined : { view, call: parameters.get('call') ?? '' };
+}
+
+function Redirect({ to }: { readonly to: string }) {
+  useEffect(() => navigate(to, { replace: true }), [to]);
+  return null;
 }

@@ -5,6 +5,7 @@ import { PanelSkeleton } from '../../components/skeleton.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import type { PageProps } from '../../page-props.ts';
 import { BlockFlow } from './block-flow.tsx';
+import { CallFlow } from './call-flow.tsx';
 import type { LiveChain } from './live-chain.ts';
 import { TransactionPlot } from './transaction-plot.tsx';
 import { useLiveChain } from './use-live-chain.ts';
@@ -45,6 +46,7 @@ export function LivePage({ parameters }: PageProps) {
             <TransactionPlot blocks={shown.blocks} />
           </div>
           <BlockFlow dataset={dataset} chain={shown} />
+          <CallFlow dataset={dataset} />
         </>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { formatInteger, shorten } from '../../base/format.ts';
 import { ChevronIcon } from '../../components/icons.tsx';
 import { AddressLink } from '../../components/ledger-links.tsx';
@@ -14,6 +15,7 @@ import {
   type Instruction,
   type TransactionView,
 } from '../../ledger/transaction-view.ts';
+import { route } from '../../state/router.ts';
 
 interface CallTreeProps {
   readonly dataset: string;
@@ -24,6 +26,7 @@ interface CallTreeProps {
 export function CallTree({ dataset, view }: CallTreeProps) {
   const total = view.transaction.computeUnitsConsumed ?? 0n;
   const findToken = buildTokenFinder(view);
+  const linked = new URLSearchParams(route.value.search).get('call');
   return (
     <Panel
       title="Calls"
@@ -41,6 +44,7 @@ export function CallTree({ dataset, view }: CallTreeProps) {
               instruction={instruction}
               total={total}
               findToken={findToken}
+              isLinked={instruction.instructionAddress.join('.') === linked}
             />
           ))}
         </ol>
@@ -54,9 +58,11 @@ interface CallProps {
   readonly instruction: Instruction;
   readonly total: bigint;
   readonly findToken: (address: string) => Token | undefined;
+  /** Whether the page was opened by a link to this call. */
+  readonly isLinked: boolean;
 }
 
-function Call({ dataset, instruction, total, findToken }: CallProps) {
+function Call({ dataset, instruction, total, findToken, isLinked }: CallProps) {
   const { instructionAddress, programId, data, accounts, error, computeUnitsConsumed } =
     instruction;
   const { decoded } = instruction;
@@ -68,12 +74,16 @@ function Call({ dataset, instruction, total, findToken }: CallProps) {
   const roles = named.length === 0 ? described.roles : named;
   const events = shownEvents(decoded);
   const depth = instructionAddress.length - 1;
+  const element = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (isLinked) element.current?.scrollIntoView({ block: 'center' });
+  }, [isLinked]);
   return (
     <li
       class={`call${error === null ? '' : ' failed'}${depth === 0 ? '' : ' nested'}`}
       style={{ '--depth': String(depth) }}
     >
-      <details>
+      <details ref={element} open={isLinked}>
         <summary>
           <span class="call-place muted">
             <ChevronIcon />

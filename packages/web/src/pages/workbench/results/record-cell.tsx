@@ -1,7 +1,10 @@
+import type { DecodedValue } from '@sluice/client';
 import { shorten } from '../../../base/format.ts';
 import { writeJson } from '../../../base/write-json.ts';
 import { AddressLink } from '../../../components/ledger-links.tsx';
+import { decodedLine } from '../../../ledger/decoded-instruction.ts';
 import { pagePath } from '../../../state/page-path.ts';
+import type { ResultRecord } from '../run-query.ts';
 import { cellClass, characterCount, type RecordColumn } from './record-columns.ts';
 
 const addressNames =
@@ -42,6 +45,40 @@ export function renderCell(dataset: string, column: RecordColumn, value: unknown
     return <span class={className}>{String(value)}</span>;
   }
   return renderText(typeof value === 'string' ? value : writeJson(value), column);
+}
+
+/** Renders a decoded instruction or event. It links to the call with the raw bytes if the record says where it is. */
+export function renderDecoded(
+  dataset: string,
+  column: RecordColumn,
+  { slot, record }: { readonly slot: number | undefined; readonly record: ResultRecord },
+) {
+  const decoded = record['decoded'] as DecodedValue | null;
+  if (decoded === null) return renderCell(dataset, column, null);
+  const { program, name, text } = decodedLine(decoded);
+  const { transactionIndex, instructionAddress } = record;
+  const label = `${program} ${name}`;
+  const lengthMax = Math.max(0, characterCount(column) - label.length - 2);
+  const isLinked =
+    slot !== undefined &&
+    typeof transactionIndex === 'number' &&
+    Array.isArray(instructionAddress) &&
+    hasOnlyNumbers(instructionAddress);
+  return (
+    <span class={cellClass(column)} title={writeJson(decoded).slice(0, titleLengthMax)}>
+      <span class={decoded.error === undefined ? 'badge' : 'badge warn'}>{program}</span>{' '}
+      {isLinked ? (
+        <a href={pagePath.call(dataset, slot, { transactionIndex, instructionAddress })}>{name}</a>
+      ) : (
+        name
+      )}{' '}
+      <span class="hash">{text.length > lengthMax ? `${text.slice(0, lengthMax)}…` : text}</span>
+    </span>
+  );
+}
+
+function hasOnlyNumbers(values: readonly unknown[]): values is readonly number[] {
+  return values.every((value) => typeof value === 'number');
 }
 
 /** A text that is too long is cut, which is cheaper than a box that clips it. The title and the other views have the rest. */

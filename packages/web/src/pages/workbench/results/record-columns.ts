@@ -17,7 +17,7 @@ const classes: Readonly<Record<ColumnWidth, string>> = {
   wide: 'cell-wide',
 };
 /** Texts that people read as a whole. */
-const wideNames: readonly string[] = ['message'];
+const wideNames: readonly string[] = ['message', 'decoded'];
 /** The space at the sides of a cell, and the width of a character of fixed width, in rem. */
 const paddingRem = 1.2;
 const characterRem = 0.463;

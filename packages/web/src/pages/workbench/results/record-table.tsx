@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { VirtualList } from '../../../components/virtual-list.tsx';
 import { remPixels, toPixels } from '../../../state/rem-pixels.ts';
 import type { QueryRun } from '../run-query.ts';
-import { renderCell } from './record-cell.tsx';
+import { renderCell, renderDecoded } from './record-cell.tsx';
 import {
   cellClass,
   columnsBetween,
@@ -41,12 +41,15 @@ export function RecordTable({ dataset, run, table, version }: RecordTableProps) 
     () => (row: number) => {
       const record = recordAt(run, table, row);
       if (record === undefined) return null;
-      const valueIn = (column: RecordColumn) =>
-        column === slotColumn ? slotAt(run, table, row) : record[column.name];
+      const slot = slotAt(run, table, row);
+      const cellOf = (column: RecordColumn) =>
+        column.name === 'decoded'
+          ? renderDecoded(dataset, column, { slot, record })
+          : renderCell(dataset, column, column === slotColumn ? slot : record[column.name]);
       return (
         <div class="record-row">
           {first > 0 && renderSpace(columns.slice(0, first))}
-          {columns.slice(first, end).map((column) => renderCell(dataset, column, valueIn(column)))}
+          {columns.slice(first, end).map(cellOf)}
           {end < columns.length && renderSpace(columns.slice(end))}
         </div>
       );
