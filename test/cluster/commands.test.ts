@@ -1,9 +1,12 @@
-/** Runs `sluice dataset push` and `pull`, `sluice doctor` and `sluice config check` with a real object store and a real feed. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * Runs `sluice backup`, `restore`, `repair`, `dataset copy`, `push` and `pull`, `doctor` and `config check` with a real object store and a real
+ * feed.
+ */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { main } from '../../packages/server/src/cli/main.ts';
 import { type FaultProxy, startFaultProxy } from './services/fault-proxy.ts';
@@ -24,6 +27,9 @@ beforeAll(async () => {
   const blocks = join(folder, 'blocks.jsonl');
   await run('simulate', '--seed', '3', '--start-slot', '300', '--blocks', '8', '--out', blocks);
   await run('import', '--data', data, '--dataset', 'mine', blocks);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
 });
 afterAll(async () => {
   await proxy?.stop();
@@ -75,6 +81,57 @@ test('error: dataset-exists, store-owned: neither command overwrites anything', 
     join(folder, 'copy'),
   );
   expect([push.code, push.err]).toEqual([1, expect.stringContaining('[store-owned]')]);
+});
+
+/** Lets commands find the store that an address such as `s3://BUCKET/PREFIX` names. */
+function useStoreOfEnvironment(): string {
+  vi.stubEnv('AWS_ENDPOINT_URL', proxy.url);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', s3.accessKeyId);
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', s3.secretAccessKey);
+  return `s3://${s3.bucket}`;
+}
+
+test('default: a backup in a bucket is incremental, verified, restored, and repairs a damaged segment', async () => {
+  const to = `${useStoreOfEnvironment()}/backups/sluice`;
+  const backup = ['backup', '--data', data, '--to', to, '--verify'];
+  Object.assign(proxy, { fault: 'failing', share: 1, limit: 2, match: '/segments/' });
+  const first = await run(...backup);
+  Object.assign(proxy, { fault: 'none', limit: Infinity, match: '' });
+  expect([first.code, first.out]).toEqual([
+    0,
+    expect.stringMatching(/^mine: 8 blocks .*\nmine: 1 segments of the backup are intact\n$/),
+  ]);
+  proxy.restartCount();
+  expect(await run(...backup)).toMatchObject({ code: 0, out: first.out });
+  const [segment = ''] = readdirSync(join(data, 'mine/segments'));
+  const path = join(data, 'mine/segments', segment);
+  const bytes = readFileSync(path);
+  // Only descriptions were sent again.
+  expect(proxy.sentBytes).toBeLessThan(bytes.length);
+
+  const restored = join(folder, 'restored');
+  expect(await run('restore', '--from', to, '--data', restored)).toMatchObject({ code: 0 });
+  expect(readFileSync(join(restored, 'mine/segments', segment))).toEqual(bytes);
+  expect((await run('verify', '--data', restored)).code).toBe(0);
+
+  const damaged = Buffer.from(bytes);
+  damaged.writeUInt8(damaged.readUInt8(bytes.length >> 1) ^ 1, bytes.length >> 1);
+  writeFileSync(join(restored, 'mine/segments', segment), damaged);
+  expect((await run('verify', '--data', restored)).code).toBe(1);
+  const repaired = await run('repair', 'mine', '--data', restored, '--from', to);
+  expect([repaired.code, repaired.err]).toEqual([0, expect.any(String)]);
+  expect(readFileSync(join(restored, 'mine/segments', segment))).toEqual(bytes);
+});
+
+test('default: dataset copy goes to a bucket, from where a restore brings it back', async () => {
+  const to = `${useStoreOfEnvironment()}/copies`;
+  const copied = await run('dataset', 'copy', 'mine', '--data', data, '--to', to);
+  expect([copied.code, copied.err]).toEqual([0, expect.any(String)]);
+  const back = join(folder, 'back');
+  expect(await run('restore', 'mine', '--from', to, '--data', back)).toMatchObject({ code: 0 });
+  const segments = (where: string) => readdirSync(join(where, 'mine/segments'));
+  expect(segments(back)).toEqual(segments(data));
+  expect((await run('verify', '--data', back)).code).toBe(0);
 });
 
 async function examine(): Promise<{ area: string; state: string; text: string }[]> {
