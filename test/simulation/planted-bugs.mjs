@@ -354,14 +354,6 @@ export const plantedBugs = [
     tests: [`${server}/cluster/replica.test.ts`],
   },
   {
-    name: 'a writer that has ended keeps the sequence of a message that its journal does not have',
-    file: `${server}/cluster/replica.ts`,
-    find: 'if (this.applied < (this.#published?.sequence ?? 0)) this.#published = undefined;',
-    replace: 'if (this.applied < 0) this.#published = undefined;',
-    place: 'cluster',
-    tests: [`${server}/cluster/replica.test.ts`],
-  },
-  {
     name: 'a manifest has the position of the newest message instead of that of its state',
     file: `${server}/cluster/replica.ts`,
     find: 'const sequence = this.#sequences.get(version);',

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import type { Clock } from '@sluice/base/clock';
 import { afterEach, expect, test, vi } from 'vitest';
+import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { MemoryStore } from '../object-store/testing/memory-store.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { decodeMessage } from './feed-message.ts';
@@ -13,8 +16,9 @@ afterEach(async () => {
 async function start(
   world: { store: MemoryStore; feed: MemoryFeed },
   fs = new SimFs(),
+  clock?: Clock,
 ): Promise<Member> {
-  const member = await startMember(world, fs);
+  const member = await startMember(world, fs, true, clock);
   members.push(member);
   return member;
 }
@@ -212,6 +216,69 @@ test('behavior: a leader whose disk fails after a message was stored does not pu
   leader.replica.unlead();
   await leader.replica.catchUp(never);
   expect(stateOf(leader.dataset)).toEqual(stateOf(reader.dataset));
+});
+
+test('behavior: a manifest has the position of the feed at its own state, also after later commits', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  const snapshot = leader.dataset.snapshot();
+  const position = leader.replica.position(snapshot);
+  expect(position.sequence).toBe(leader.replica.applied);
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
+  expect(leader.replica.position(snapshot)).toEqual(position);
+  expect(leader.replica.position(leader.dataset.snapshot()).sequence).toBe(position.sequence + 1);
+});
+
+test('behavior: a reading of the feed that delivers nothing although the feed has a message is restarted', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  await grow(leader);
+  const clock = new ManualClock();
+  const reader = await start(world, new SimFs(), clock);
+  const read = world.feed.read.bind(world.feed);
+  const silent = vi.spyOn(world.feed, 'read').mockImplementationOnce(async function* (_, signal) {
+    await once(signal, 'abort');
+    yield* [];
+  });
+  silent.mockImplementation(read);
+  const stop = new AbortController();
+  const following = reader.replica.follow(stop.signal);
+  await leader.dataset.commit([{ kind: 'extend', blocks: runOf(23, 23, 1, 19) }]);
+  await vi.waitUntil(
+    () => {
+      clock.advance(500);
+      return reader.dataset.snapshot().head?.number === 23;
+    },
+    { timeout: 10_000 },
+  );
+  expect(silent).toHaveBeenCalledTimes(2);
+  stop.abort();
+  await following;
+});
+
+test('behavior: commits of a message that were applied before the disk failed are not applied again', async () => {
+  const world = newWorld();
+  const leader = await startLeader(world);
+  const fs = new SimFs();
+  const reader = await start(world, fs);
+  const { length } = world.feed.messages;
+  // The last two wait for the first, and are published together. The first of these must not be repeated.
+  await Promise.all([
+    leader.dataset.commit([{ kind: 'announce', files: ['segments/a'] }]),
+    leader.dataset.commit([{ kind: 'create', anchor: refAt(9) }]),
+    leader.dataset.commit([{ kind: 'extend', blocks: runOf(10, 12) }]),
+  ]);
+  expect(world.feed.messages).toHaveLength(length + 2);
+  const isCreated = () => reader.dataset.snapshot().start !== null;
+  fs.fault = ({ name }) => (name === 'write' && isCreated() ? 'ENOSPC' : undefined);
+  const applying = reader.replica.catchUp(never);
+  await expect(applying).rejects.toMatchObject({ code: 'dataset-write-failed' });
+  expect([isCreated(), reader.dataset.snapshot().head]).toEqual([true, null]);
+  fs.fault = () => undefined;
+  await reader.dataset.reopen();
+  await reader.replica.catchUp(never);
+  expect(stateOf(reader.dataset)).toEqual(stateOf(leader.dataset));
 });
 
 test('behavior: a start does not need a large block that was sealed and removed', async () => {

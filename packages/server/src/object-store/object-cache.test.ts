@@ -13,8 +13,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { CodedError } from '@sluice/base/errors';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
+import type { Fs } from '../storage/fs.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { catalogueName, parseCatalogue } from './cache-catalogue.ts';
 import { CachedRangeFile } from './cached-range-file.ts';
@@ -39,9 +41,9 @@ afterEach(async () => {
 
 const opened: ObjectCache[] = [];
 
-async function open(bytesMax = 100 * megabyte): Promise<ObjectCache> {
+async function open(bytesMax = 100 * megabyte, fs: Fs = nodeFs): Promise<ObjectCache> {
   const options = { folder, bytesMax, requestCountMax: 4 };
-  const cache = await ObjectCache.open(options, { store, clock, fs: nodeFs });
+  const cache = await ObjectCache.open(options, { store, clock, fs });
   opened.push(cache);
   return cache;
 }
@@ -127,6 +129,31 @@ test('limit: an object has a file only while something of it is cached', async (
     'b',
     'c',
   ]);
+});
+
+test('error: cache-failed: an object whose first write failed keeps no file, and is fetched again', async () => {
+  const bytes = await put('a');
+  let isFailing = true;
+  const fs: Fs = Object.assign(Object.create(nodeFs) as Fs, {
+    openFile: async (path: string, mode: 'read' | 'write' | 'create') => {
+      const file = await nodeFs.openFile(path, mode);
+      const { write } = file;
+      file.write = (offset, parts) =>
+        isFailing && !path.includes(catalogueName)
+          ? Promise.reject(new CodedError('storage-failed', { path, operation: 'write' }))
+          : write.call(file, offset, parts);
+      return file;
+    },
+  });
+  const cache = await open(100 * megabyte, fs);
+  const object = cache.use('a', 'a', bytes.length);
+  await expect(object.read(0, 10)).rejects.toMatchObject({ code: 'cache-failed' });
+  expect(object.file).toBeUndefined();
+  await vi.waitUntil(() => dataFiles().length === 0);
+  isFailing = false;
+  expect(await object.read(0, 10)).toEqual(bytes.slice(0, 10));
+  await cache.close();
+  expect(dataFiles()).toHaveLength(1);
 });
 
 test('behavior: an object whose file is missing is fetched again', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeBase58 } from '@sluice/base/base58';
-import { systemClock } from '@sluice/base/clock';
+import { type Clock, systemClock } from '@sluice/base/clock';
 import type { Block, BlockHeader } from '@sluice/ledger/block';
 import { type BlockHash, toBlockHash } from '@sluice/ledger/primitives';
 import { slot } from '../../chain/testing/chain-fixtures.ts';
@@ -39,6 +39,7 @@ export async function startMember(
   { store, feed }: { store: MemoryStore; feed: MemoryFeed },
   fs = new SimFs(),
   mayWrite = true,
+  clock: Clock = systemClock,
 ): Promise<Member> {
   const cacheFolder = mkdtempSync(join(tmpdir(), 'sluice-member-'));
   const bucket = await openBucket(
@@ -53,7 +54,7 @@ export async function startMember(
     await bucket.cache.close();
     throw error;
   });
-  const replica = new Replica({ dataset: datasetName, feed, store, clock: systemClock }, manifest);
+  const replica = new Replica({ dataset: datasetName, feed, store, clock }, manifest);
   const dependencies = { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
   if (!(await datasetExists(folder, fs))) {
     const rest = { genesisHash: null, metaOptional: false, allowMissing: [] };
