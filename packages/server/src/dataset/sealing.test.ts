@@ -4,7 +4,7 @@ import type { Clock } from '@sluice/base/clock';
 import { isCodedError } from '@sluice/base/errors';
 import type { Block, BlockHeader } from '@sluice/ledger/block';
 import { type BlockHash, toBlockHash } from '@sluice/ledger/primitives';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import { findPreviousBlocks } from '../chain/find-blocks.ts';
@@ -206,6 +206,29 @@ test('behavior: L-18 a leased segment survives a trim and is removed after the r
   await expect(dataset.readSegment(oldest as SealedSegment)).rejects.toMatchObject({
     code: 'storage-missing',
   });
+});
+
+test('behavior: a file that is announced and not referred to yet survives a collection', async () => {
+  const fs = new SimFs();
+  const dataset = await open(fs);
+  await dataset.commit([{ kind: 'create', anchor: { number: slot(9), hash: hashAt(9) } }]);
+  const rename = fs.rename.bind(fs);
+  let collectionCount = 0;
+  // The file is complete, and the commit that refers to it follows.
+  vi.spyOn(fs, 'rename').mockImplementation(async (from, to) => {
+    await rename(from, to);
+    if (!to.includes('/segments/')) return;
+    await dataset.collect();
+    collectionCount++;
+  });
+  const blocks = run(10, 15);
+  const built = toBuiltSegment(buildSegment(blocks));
+  await dataset.appendSealed(
+    built,
+    blocks.map(({ header }) => header),
+  );
+  expect(collectionCount).toBe(1);
+  expect(await readAll(dataset)).toEqual(blocks);
 });
 
 test('behavior: F-20 below the minimum free space old blocks are removed, even if a reader delays it, and then writing resumes', async () => {
