@@ -254,7 +254,7 @@ export const plantedBugs = [
     file: 'packages/source/src/source-health.ts',
     find: "this.#state = 'quarantined';\n    this.#wait(quarantineMs);",
     replace: "this.#state = 'quarantined';\n    this.#wait(quarantineMs * 1_000);",
-    tests: [`${server}/ingest/faults.test.ts`],
+    tests: ['packages/source/src/source-health.test.ts'],
   },
   {
     name: 'a client resumes without the hash of its last block',

@@ -255,6 +255,22 @@ test('limit: many objects share few open files, and each is read again after its
   await cache.close();
 });
 
+test('limit: the budget for bytes in advance counts those in progress only, also after a failure', async () => {
+  const bytes = await put('a', 8 * megabyte);
+  const cache = await open();
+  const half = [{ start: 0, end: 4 * megabyte }];
+  store.isDown = true;
+  // More than 64 MiB in all.
+  for (let i = 0; i < 20; i++)
+    await expect(cache.use(`failed-${i}`, 'a', bytes.length).fetchAhead(half)).rejects.toThrow();
+  store.isDown = false;
+  const object = cache.use('a', 'a', bytes.length);
+  await object.fetchAhead(half);
+  const calls = gets();
+  expect(await object.read(0, 10)).toEqual(bytes.slice(0, 10));
+  expect(gets()).toBe(calls);
+});
+
 test('behavior: bytes that are being fetched in advance are not requested again by a reader that needs them', async () => {
   const bytes = await put('a');
   const object = (await open()).use('a', 'a', bytes.length);
