@@ -1,8 +1,8 @@
 import { copyBytes } from '@sluice/base/memory/copy-bytes';
 import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
 import { type JsonScan, JsonScanner, type ScanExports } from './json-scanner.ts';
-import { TX_INDEX } from './layout/columns.ts';
-import { ERROR_NAME_BYTES } from './layout/reading.ts';
+import { INS_ERROR, TX_ERR, TX_INDEX } from './layout/columns.ts';
+import { ERROR_NAME_BYTES, POSITION_COUNT_MAX } from './layout/reading.ts';
 import { loadKernel } from './load-kernel.ts';
 
 interface TransactionExports extends ScanExports {
@@ -12,8 +12,12 @@ interface TransactionExports extends ScanExports {
   defineErrors(count: number): void;
   binaryBytes(length: number): number;
   begin(dropsVotes: number, isBinary: number): void;
-  takeConfirmed(offset: number, length: number, index: number): number;
-  takeNode(offset: number, length: number, index: number, slot: number): number;
+  positionsAddress(): number;
+  sectionsAddress(): number;
+  listNodes(offset: number, length: number): number;
+  listedCount(): number;
+  takeConfirmed(first: number, last: number): number;
+  takeNodes(first: number, last: number, slot: number): number;
   takeParts(first: number, last: number, index: number): number;
   droppedVoteCount(): number;
   truncatedLogCount(): number;
@@ -26,10 +30,12 @@ interface TransactionExports extends ScanExports {
   textBytes(number: number): number;
 }
 
-/** A range of the bytes of a block. */
-export interface BytePosition {
-  readonly at: number;
-  readonly end: number;
+/** The nodes of a block of an archive: start and end, alternating. */
+export interface ListedNodes {
+  /** All nodes, in the order of their bytes. Valid until the next block. */
+  readonly sections: Uint32Array;
+  /** The transactions in the order of their execution. */
+  readonly transactions: Uint32Array;
 }
 
 /** Texts of the ledger that the kernel compares with or writes. */
@@ -89,14 +95,35 @@ export class TransactionKernel {
     if (this.#exports.textCount() === 0) this.#texts = [];
   }
 
-  /** Reads the protobuf of a transaction at a position of the block. Returns false if it must be read in another way. */
-  takeConfirmed({ at, end }: BytePosition, index: number): boolean {
-    return this.#exports.takeConfirmed(at, end - at, index) !== 0;
+  /** Lists the nodes of a block of an archive from an offset on. Returns undefined if they are not in the usual order. */
+  listNodes(offset: number, length: number): ListedNodes | undefined {
+    const count = this.#exports.listNodes(offset, length);
+    if (count === 0) return undefined;
+    const sections = new Uint32Array(this.#memory, this.#exports.sectionsAddress(), count * 2);
+    const listedCount = this.#exports.listedCount();
+    return { sections, transactions: this.#positions(listedCount).slice() };
   }
 
-  /** Reads a transaction node of an archive at a position of the block. Returns false if it must be read in another way. */
-  takeNode({ at, end }: BytePosition, index: number, slot: number): boolean {
-    return this.#exports.takeNode(at, end - at, index, slot) !== 0;
+  /** Sets the positions of the transactions of a binary block: start and end, alternating. The kernel reads only as many as it can list. */
+  setPositions(positions: Uint32Array): void {
+    const listed = positions.subarray(0, POSITION_COUNT_MAX * 2);
+    this.#positions(listed.length / 2).set(listed);
+  }
+
+  #positions(count: number): Uint32Array {
+    return new Uint32Array(this.#memory, this.#exports.positionsAddress(), count * 2);
+  }
+
+  /** Reads the protobufs of the transactions from `first` up to `last`. Returns the first one that must be read in another way, or `last`. */
+  takeConfirmed(first: number, last: number): number {
+    const end = Math.min(last, POSITION_COUNT_MAX);
+    return first < end ? this.#exports.takeConfirmed(first, end) : first;
+  }
+
+  /** Like `takeConfirmed`, for transaction nodes of an archive. */
+  takeNodes(first: number, last: number, slot: number): number {
+    const end = Math.min(last, POSITION_COUNT_MAX);
+    return first < end ? this.#exports.takeNodes(first, end, slot) : first;
   }
 
   /**
@@ -154,6 +181,16 @@ export class TransactionKernel {
     return this.#texts;
   }
 
+  /** Returns the texts that rows of this block refer to, by their numbers. */
+  usedTexts(): ReadonlyMap<number, string> {
+    const known = this.texts;
+    const used = new Map<number, string>();
+    for (const column of [TX_ERR, INS_ERROR]) {
+      for (const number of findNumbers(this.ints(column))) used.set(number, known[number] ?? '');
+    }
+    return used;
+  }
+
   /** The kernel's memory has another buffer after a block that is longer than all before it. */
   get #memory(): ArrayBuffer {
     return this.#kernel.memory.buffer;
@@ -163,4 +200,14 @@ export class TransactionKernel {
     const start = this.#exports.columnStart(column);
     return { start, byteLength: this.#exports.columnBytes(column) };
   }
+}
+
+/** Returns the different values above 0. It is a function of its own, because V8 spent a second on optimizing this loop inside of a larger one. */
+function findNumbers(values: Uint32Array): Set<number> {
+  const numbers = new Set<number>();
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number;
+    if (value !== 0) numbers.add(value);
+  }
+  return numbers;
 }

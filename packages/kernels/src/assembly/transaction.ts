@@ -7,6 +7,7 @@
 import { ADDRESS_TABLE_BYTES, addressText, placeAddresses, readAddress, renewAddresses, TEXT_BYTES } from './transaction/address-table';
 import { base58Initialize, BASE58_TABLE_BYTES } from './common/base58';
 import { BASE58_DECODE_BYTES, BASE58_OUTPUT_SLACK, base58Decode, base58DecodeInitialize } from './common/base58-decode';
+import { ARCHIVE_BYTES, foundTransactionCount, listSections, placeArchive, positions, sections } from './transaction/archive';
 import { BALANCES_BYTES, beginBalances, placeBalances, readPostBalances, readPostTokens, readPreBalances, readPreTokens } from './transaction/balances';
 import { beginBinary, BINARY_BYTES, DROPPED_VOTE, errorNames, placeBinary, readConfirmed, readNode, setErrorNameCount, TAKEN } from './transaction/binary';
 import { beginCalls, CALLS_BYTES, orderCalls, placeCalls, programOf, readInnerGroups, readTopCalls, topCount } from './transaction/calls';
@@ -82,7 +83,8 @@ export function initialize(): void {
   const lines = (cursor + 7) & ~7;
   const balances = lines + LOG_LINES_BYTES;
   const binary = (balances + BALANCES_BYTES + 63) & ~63;
-  cursor = binary + BINARY_BYTES;
+  const archive = binary + BINARY_BYTES;
+  cursor = archive + ARCHIVE_BYTES;
   // The last column may be written slightly beyond its end.
   input = (locateColumns(cursor) + 128 + 63) & ~63;
   const pages = <i32>((input + 65535) >> 16);
@@ -96,6 +98,7 @@ export function initialize(): void {
   placeLines(lines);
   placeBalances(balances);
   placeBinary(binary);
+  placeArchive(archive);
   defineNames();
   setText(instructionError, '{"InstructionError":[');
 }
@@ -229,14 +232,44 @@ export function defineErrors(count: u32): void {
   setErrorNameCount(count);
 }
 
-/** Reads the protobuf of a transaction at an offset of the block. Returns false if it must be read in another way. */
-export function takeConfirmed(offset: u32, length: u32, index: u32): bool {
-  return settleBinary(readConfirmed(input + offset, length, index, dropsVotes));
+/** Returns the address of the positions of the transactions, which the caller stores unless `listNodes` does. */
+export function positionsAddress(): usize {
+  return positions;
 }
 
-/** Reads a transaction node of an archive at an offset of the block. Returns false if it must be read in another way. */
-export function takeNode(offset: u32, length: u32, index: u32, slot: f64): bool {
-  return settleBinary(readNode(input + offset, length, index, <u64>slot, dropsVotes));
+/** Returns the address of the positions of the nodes that `listNodes` has found. */
+export function sectionsAddress(): usize {
+  return sections;
+}
+
+/** Lists the nodes of a block of an archive from an offset on. Returns how many there are, or 0 if they must be read in another way. */
+export function listNodes(offset: u32, length: u32): u32 {
+  return listSections(input, input + offset, input + length);
+}
+
+/** Returns how many transactions `listNodes` has found. */
+export function listedCount(): u32 {
+  return foundTransactionCount();
+}
+
+/** Reads the protobufs of the transactions from `first` up to `last`. Returns the first one that must be read in another way, or `last`. */
+export function takeConfirmed(first: u32, last: u32): u32 {
+  for (let index = first; index < last; index++) {
+    const start = load<u32>(positions + (index << 3));
+    const length = load<u32>(positions + (index << 3), 4) - start;
+    if (!settleBinary(readConfirmed(input + start, length, index, dropsVotes))) return index;
+  }
+  return last;
+}
+
+/** Like `takeConfirmed`, for transaction nodes of an archive. */
+export function takeNodes(first: u32, last: u32, slot: f64): u32 {
+  for (let index = first; index < last; index++) {
+    const start = load<u32>(positions + (index << 3));
+    const length = load<u32>(positions + (index << 3), 4) - start;
+    if (!settleBinary(readNode(input + start, length, index, <u64>slot, dropsVotes))) return index;
+  }
+  return last;
 }
 
 function settleBinary(result: i32): bool {

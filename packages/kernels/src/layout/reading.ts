@@ -21,6 +21,10 @@ export const BASE58_CHARACTERS_MAX = 1792;
 /** The space for the name of an error, with its length in front. */
 export const ERROR_NAME_BYTES = 64;
 
+/** The most transactions of a binary block, and the most nodes of a block of an archive, that the kernel lists. Real blocks have some thousands. */
+export const POSITION_COUNT_MAX = 32768;
+export const ARCHIVE_SECTION_COUNT_MAX = 65536;
+
 /** Why a Zstandard frame was not decoded. */
 export const ZSTD_TRUNCATED = -1;
 export const ZSTD_NOT_ZSTD = -2;

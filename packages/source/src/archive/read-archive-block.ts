@@ -9,7 +9,7 @@
 import { encodeBase58 } from '@sluice/base/base58';
 import { elementAt } from '@sluice/base/element-at';
 import { crc64, fnv64a } from '@sluice/grpc/frame-checksum';
-import type { TransactionKernel } from '@sluice/kernels/transaction-kernel';
+import type { ListedNodes, TransactionKernel } from '@sluice/kernels/transaction-kernel';
 import { ZstdDecoder } from '@sluice/kernels/zstd-decoder';
 import type { BlockHeader } from '@sluice/ledger/block';
 import type { Slot } from '@sluice/ledger/primitives';
@@ -37,7 +37,7 @@ import {
   readRewardsNode,
   readTransactionNode,
 } from './archive-nodes.ts';
-import { readSection, type Section } from './archive-sections.ts';
+import { indexNodes, readSection, type Section, verifyNodes } from './archive-sections.ts';
 import { readBincodeRewards } from './read-bincode-rewards.ts';
 
 /** The length of the hash in front of the sections. */
@@ -55,23 +55,24 @@ export function readArchiveBlock(
   kernel?: TransactionKernel,
 ): NormalizedBlock {
   const settings = completeOptions(slot, bytes, options);
-  const nodes = new ArchiveBlock(slot, bytes);
-  const transactions = nodes.transactions();
+  kernel?.beginBinary(bytes, settings.votes === 'drop');
+  const nodes = new ArchiveBlock(slot, bytes, kernel?.listNodes(parentHashBytes, bytes.length));
+  const positions = nodes.transactions();
+  if (!nodes.isListed) kernel?.setPositions(positions);
   const reader = new BlockReader(slot, noMark);
-  const fields = nodes.readFields();
-  const block = { reader, fields, bytes, transactionCount: transactions.length };
+  const block = { reader, fields: nodes.readFields(), transactionCount: positions.length / 2 };
   return normalizeBinary(block, settings, kernel, {
-    take: (transactionKernel, index) =>
-      transactionKernel.takeNode(elementAt(transactions, index), index, slot),
-    read: (index) => nodes.readEntry(elementAt(transactions, index), index),
+    take: (taking, first, last) => taking.takeNodes(first, last, slot),
+    read: (index) => nodes.readEntry(positions, index),
   });
 }
 
 /** Returns a block in the form of `getBlock`. */
 export function readArchiveValue(slot: Slot, bytes: Uint8Array): unknown {
   const nodes = new ArchiveBlock(slot, bytes);
-  const transactions = nodes.transactions().map((node, index) => {
-    const { entry, readMeta } = nodes.readEntry(node, index);
+  const positions = nodes.transactions();
+  const transactions = Array.from({ length: positions.length / 2 }, (_, index) => {
+    const { entry, readMeta } = nodes.readEntry(positions, index);
     return { ...entry, meta: readMeta() };
   });
   return { ...nodes.readFields(), transactions };
@@ -89,24 +90,37 @@ class ArchiveBlock {
   readonly #slot: Slot;
   readonly #bytes: Uint8Array;
   readonly #origin: BytesOrigin;
-  readonly #sections = new Map<string, Section>();
+  readonly #listed: ListedNodes | undefined;
+  /** The nodes by their keys. Made on demand if the nodes are listed, because ordinary blocks need only a few of them. */
+  #sections: ReadonlyMap<string, Section> | undefined;
   readonly #node: BlockNode;
 
-  constructor(slot: Slot, bytes: Uint8Array) {
+  /** `listed` has the nodes if they are in the usual order, which are not verified yet. */
+  constructor(slot: Slot, bytes: Uint8Array, listed?: ListedNodes) {
     this.#slot = slot;
     this.#bytes = bytes;
     this.#origin = { slot, part: 'block' };
+    this.#listed = listed;
     const cursor = new ByteCursor(bytes, this.#origin);
-    cursor.skip(parentHashBytes);
-    let last = this.#add(readSection(cursor));
-    while (!cursor.isAtEnd) last = this.#add(readSection(cursor));
+    const last = listed === undefined ? this.#readSections(cursor) : verifyListed(cursor, listed);
     this.#node = readBlockNode(this.#open(last));
     if (this.#node.slot !== slot) cursor.fail(`a block of slot ${this.#node.slot}`, last.at);
   }
 
-  #add(section: Section): Section {
-    this.#sections.set(section.key, section);
-    return section;
+  get isListed(): boolean {
+    return this.#listed !== undefined;
+  }
+
+  /** Reads all nodes. Returns the last one. */
+  #readSections(cursor: ByteCursor): Section {
+    const sections = new Map<string, Section>();
+    cursor.skip(parentHashBytes);
+    for (;;) {
+      const section = readSection(cursor);
+      sections.set(section.key, section);
+      this.#sections = sections;
+      if (cursor.isAtEnd) return section;
+    }
   }
 
   readFields(): BlockFields {
@@ -126,16 +140,19 @@ class ArchiveBlock {
     };
   }
 
-  /** Returns the nodes of the transactions in the order of their execution. */
-  transactions(): ByteCursor[] {
+  /** Returns start and end of the nodes of the transactions, alternating, in the order of their execution. */
+  transactions(): Uint32Array {
+    if (this.#listed !== undefined) return this.#listed.transactions;
     const keys = this.#node.entries.flatMap(
       (entry) => readEntryNode(this.#find(entry)).transactions,
     );
-    return keys.map((key) => this.#find(key));
+    const nodes = keys.map((key) => this.#find(key));
+    return Uint32Array.from(nodes.flatMap(({ at, end }) => [at, end]));
   }
 
-  readEntry(cursor: ByteCursor, index: number): EntryReader {
-    const { at } = cursor;
+  readEntry(positions: Uint32Array, index: number): EntryReader {
+    const at = elementAt(positions, 2 * index);
+    const cursor = this.#open({ at, end: elementAt(positions, 2 * index + 1) });
     const { data, metadata, ...node } = readTransactionNode(cursor);
     if (node.slot !== this.#slot) cursor.fail(`a transaction of slot ${node.slot}`, at);
     if (node.index !== null && node.index !== index) {
@@ -214,6 +231,7 @@ class ArchiveBlock {
   }
 
   #find(key: string): ByteCursor {
+    this.#sections ??= indexNodes(this.#bytes, this.#listed?.sections ?? new Uint32Array());
     const section = this.#sections.get(key);
     if (section === undefined) {
       const name = Buffer.from(key, 'latin1').toString('hex').slice(0, 16);
@@ -222,9 +240,15 @@ class ArchiveBlock {
     return this.#open(section);
   }
 
-  #open(section: Section): ByteCursor {
+  #open(section: Pick<Section, 'at' | 'end'>): ByteCursor {
     return nodeCursor(this.#bytes, section, this.#origin);
   }
+}
+
+/** Verifies all nodes. Returns the position of the last one, which is the block. */
+function verifyListed(cursor: ByteCursor, { sections }: ListedNodes): Pick<Section, 'at' | 'end'> {
+  verifyNodes(cursor, sections);
+  return { at: elementAt(sections, -2), end: elementAt(sections, -1) };
 }
 
 let decoder: ZstdDecoder | undefined;

@@ -133,7 +133,8 @@ class BlockFinder {
     const window = this.#window;
     let entry: Position | undefined;
     for (;;) {
-      const node = await this.#nextNode();
+      // Nearly all sections are in the window. Waiting for a promise costs more than reading one.
+      const node = this.#isInWindow() ? this.#takeNode() : await this.#nextNode();
       if (node === undefined) return undefined;
       const kind = kindOf(window.bytes, window.start + node.at, window.start + node.end);
       if (kind === nodeKind.entry) entry = node;
@@ -144,6 +145,17 @@ class BlockFinder {
     }
   }
 
+  /** Returns whether the whole next section is in the window. */
+  #isInWindow(): boolean {
+    const window = this.#window;
+    const start = window.at;
+    if (window.end - start < lengthBytesMax) return false;
+    const length = this.#parseLength();
+    const isWhole = window.end - window.at >= length;
+    window.at = start;
+    return isWhole;
+  }
+
   /** Returns the position of the next node, or undefined at the end of the file. */
   async #nextNode(): Promise<Position | undefined> {
     const window = this.#window;
@@ -152,15 +164,29 @@ class BlockFinder {
       if (window.at > window.start) this.#fail('the file ends inside a block');
       return undefined;
     }
+    this.#checkLength(length);
+    if (!(await window.fill(length))) this.#fail('the file ends inside a section');
+    return this.#skipNode(length);
+  }
+
+  /** Like `nextNode`, for a section in the window. */
+  #takeNode(): Position {
+    const length = this.#parseLength();
+    this.#checkLength(length);
+    return this.#skipNode(length);
+  }
+
+  #checkLength(length: number): void {
+    const window = this.#window;
     if (length <= cidBytes || length > sectionBytesMax) this.#fail(`a section of ${length} bytes`);
     if (window.at - window.start + length > this.#options.blockBytesMax) {
       this.#fail('a block that is larger than the limit');
     }
-    // Most sections are in the window. Waiting for a promise costs more than reading them.
-    if (window.end - window.at < length && !(await window.fill(length))) {
-      this.#fail('the file ends inside a section');
-    }
-    // Positions are relative to the start of the block, because filling the window moves its bytes.
+  }
+
+  /** Moves behind a node. Positions are relative to the start of the block, because filling the window moves its bytes. */
+  #skipNode(length: number): Position {
+    const window = this.#window;
     const at = window.at + cidBytes - window.start;
     window.at += length;
     return { at, end: window.at - window.start };
@@ -185,7 +211,11 @@ class BlockFinder {
   async #readLength(): Promise<number | undefined> {
     const window = this.#window;
     if (window.end - window.at < lengthBytesMax) await window.fill(lengthBytesMax);
-    if (window.at === window.end) return undefined;
+    return window.at === window.end ? undefined : this.#parseLength();
+  }
+
+  #parseLength(): number {
+    const window = this.#window;
     let length = 0;
     for (let i = 0; i < lengthBytesMax; i++) {
       if (window.at === window.end) this.#fail('the file ends in a length');

@@ -13,7 +13,6 @@ import type { RawEntry } from './read-wire-transaction.ts';
 export interface BinaryBlock {
   readonly reader: BlockReader;
   readonly fields: BlockFields;
-  readonly bytes: Uint8Array;
   readonly transactionCount: number;
 }
 
@@ -24,22 +23,22 @@ export interface EntryReader {
 }
 
 /**
- * Normalizes a block whose fields were read. `take` passes a transaction to the kernel and returns whether it was accepted; `read` reads any
- * other one.
+ * Normalizes a block whose fields were read. `take` passes the transactions from `first` up to `last` to the kernel, which has begun the block,
+ * and returns the first one that it did not accept, or `last`; `read` reads that one.
  */
 export function normalizeBinary(
-  { reader, fields, bytes, transactionCount }: BinaryBlock,
+  { reader, fields, transactionCount }: BinaryBlock,
   options: NormalizeOptions,
   kernel: TransactionKernel | undefined,
   transactions: {
-    readonly take: (kernel: TransactionKernel, index: number) => boolean;
+    readonly take: (kernel: TransactionKernel, first: number, last: number) => number;
     readonly read: (index: number) => EntryReader;
   },
 ): NormalizedBlock {
   const normalized = normalizeFields(reader, fields, options, (draft) => {
-    kernel?.beginBinary(bytes, options.votes === 'drop');
-    for (let index = 0; index < transactionCount; index++) {
-      if (kernel !== undefined && transactions.take(kernel, index)) continue;
+    for (let index = 0; ; index++) {
+      if (kernel !== undefined) index = transactions.take(kernel, index, transactionCount);
+      if (index >= transactionCount) break;
       addEntry(draft, transactions.read(index), index);
     }
     draft.counts.votesDropped += kernel?.droppedVoteCount ?? 0;

@@ -3,7 +3,7 @@
  * kernel reads ordinary transactions; the others take the form of `getBlock` and go through the same normalizer.
  */
 import { elementAt } from '@sluice/base/element-at';
-import type { BytePosition, TransactionKernel } from '@sluice/kernels/transaction-kernel';
+import type { TransactionKernel } from '@sluice/kernels/transaction-kernel';
 import type { Slot } from '@sluice/ledger/primitives';
 import { BlockReader } from '../normalize/block-reader.ts';
 import {
@@ -34,40 +34,48 @@ export function readProtobufBlock(
   kernel?: TransactionKernel,
 ): NormalizedBlock {
   const settings = completeOptions(slot, bytes, options);
-  const { fields, transactions } = readBlockFields(slot, bytes);
+  const { fields, positions } = readBlockFields(slot, bytes);
+  kernel?.beginBinary(bytes, settings.votes === 'drop');
+  kernel?.setPositions(positions);
   const reader = new BlockReader(slot, noMark);
-  const block = { reader, fields, bytes, transactionCount: transactions.length };
+  const block = { reader, fields, transactionCount: positions.length / 2 };
   return normalizeBinary(block, settings, kernel, {
-    take: (transactionKernel, index) =>
-      transactionKernel.takeConfirmed(elementAt(transactions, index), index),
-    read: (index) => {
-      const { at, end } = elementAt(transactions, index);
-      const origin = { slot, part: 'block', transaction: index };
-      return readConfirmedTransaction(new ByteCursor(bytes, origin, at, end));
-    },
+    take: (taking, first, last) => taking.takeConfirmed(first, last),
+    read: (index) => readConfirmedTransaction(openTransaction(slot, bytes, positions, index)),
   });
 }
 
 /** Returns a block in the form of `getBlock`. */
 export function readProtobufValue(slot: Slot, bytes: Uint8Array): unknown {
-  const { fields, transactions } = readBlockFields(slot, bytes);
-  const entries = transactions.map(({ at, end }, transaction) => {
-    const origin = { slot, part: 'block', transaction };
-    const { entry, readMeta } = readConfirmedTransaction(new ByteCursor(bytes, origin, at, end));
+  const { fields, positions } = readBlockFields(slot, bytes);
+  const transactions = Array.from({ length: positions.length / 2 }, (_, index) => {
+    const cursor = openTransaction(slot, bytes, positions, index);
+    const { entry, readMeta } = readConfirmedTransaction(cursor);
     return { ...entry, meta: readMeta() };
   });
-  return { ...fields, transactions: entries };
+  return { ...fields, transactions };
+}
+
+function openTransaction(
+  slot: Slot,
+  bytes: Uint8Array,
+  positions: Uint32Array,
+  index: number,
+): ByteCursor {
+  const origin = { slot, part: 'block', transaction: index };
+  const at = elementAt(positions, 2 * index);
+  return new ByteCursor(bytes, origin, at, elementAt(positions, 2 * index + 1));
 }
 
 interface ProtobufBlock {
   readonly fields: BlockFields;
-  /** The position of each transaction. */
-  readonly transactions: readonly BytePosition[];
+  /** Start and end of each transaction, alternating. */
+  readonly positions: Uint32Array;
 }
 
 function readBlockFields(slot: Slot, bytes: Uint8Array): ProtobufBlock {
   const cursor = new ByteCursor(bytes, { slot, part: 'block' });
-  const transactions: BytePosition[] = [];
+  const positions: number[] = [];
   const rewards: unknown[] = [];
   const fields: { -readonly [Key in keyof BlockFields]: BlockFields[Key] } = { rewards };
   readFields(cursor, (field, type) => {
@@ -78,7 +86,7 @@ function readBlockFields(slot: Slot, bytes: Uint8Array): ProtobufBlock {
     if (type !== wire.bytes) return false;
     if (field === 1) fields.previousBlockhash = readText(cursor);
     else if (field === 2) fields.blockhash = readText(cursor);
-    else if (field === 4) readPositions(cursor, transactions);
+    else if (field === 4) readPositions(cursor, positions);
     else if (field === 5) rewards.push(readReward(readPart(cursor)));
     else if (field === 6) fields.blockTime = toSigned(readOnlyInteger(readPart(cursor)));
     else if (field === 7) fields.blockHeight = readOnlyInteger(readPart(cursor));
@@ -87,17 +95,17 @@ function readBlockFields(slot: Slot, bytes: Uint8Array): ProtobufBlock {
   });
   // Protobuf omits values that are 0.
   fields.parentSlot ??= 0;
-  return { fields, transactions };
+  return { fields, positions: Uint32Array.from(positions) };
 }
 
 /** The tag of a transaction. */
 const transactionTag = (4 << 3) | wire.bytes;
 
-/** Appends the position of a transaction and of all transactions directly after it. Most blocks have their transactions in one run. */
-function readPositions(cursor: ByteCursor, out: BytePosition[]): void {
+/** Appends start and end of a transaction and of all transactions directly after it. Most blocks have their transactions in one run. */
+function readPositions(cursor: ByteCursor, out: number[]): void {
   do {
     const at = cursor.skip(cursor.varintLength());
-    out.push({ at, end: cursor.at });
+    out.push(at, cursor.at);
   } while (cursor.takeByte(transactionTag));
 }
 

@@ -79,12 +79,7 @@ const noSections: readonly Section[] = Array.from(
 function sectionsOfKernel(kernel: TransactionKernel | undefined): readonly Section[] {
   if (kernel === undefined || kernel.takenCount === 0) return noSections;
   const columns = columnsOfKernel(kernel);
-  const known = kernel.texts;
-  const texts = new Map<number, string>();
-  for (const { values } of [columns.txErr, columns.insError]) {
-    for (const code of values) if (code > 0) texts.set(code, elementAt(known, code));
-  }
-  return sectionsOf({ ...columns, ...tableOf(texts) }, kernel.keys);
+  return sectionsOf({ ...columns, ...tableOf(kernel.usedTexts()) }, kernel.keys);
 }
 
 /** Returns the texts by code. Unused codes are empty. */
