@@ -1,5 +1,6 @@
 /** Tests next to the sources that take longest. `npm run test:service` runs them, so that `npm test` takes less than five minutes. */
 export const slowFiles = [
+  'packages/grpc/src/grpc-throughput.test.ts',
   'packages/kernels/src/pages-kernel.test.ts',
   'packages/server/src/app/arrow-stream.test.ts',
   'packages/server/src/app/lookups.test.ts',
