@@ -10,12 +10,14 @@ import { encodeWireTransaction } from '@sluice/grpc/encode-wire-transaction';
 import { TransactionKernel } from '@sluice/kernels/transaction-kernel';
 import { ZstdDecoder } from '@sluice/kernels/zstd-decoder';
 import { toSlot } from '@sluice/ledger/primitives';
+import { parentHashBytes } from '@sluice/source/archive/read-archive-block';
 import type { NormalizeOptions } from '@sluice/source/normalize/normalize-options';
 import { blockReaders, kernelTexts } from '@sluice/source/read-block';
 import type { BlockFormat } from '@sluice/source/source';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { archiveBytes } from '../../../../source/src/testing/binary-forms.ts';
+import { joinNodes, splitNodes } from '../../../../source/src/testing/changed-nodes.ts';
 import { wholeBlock } from '../../../../source/src/testing/damaged-block.ts';
 import { toBytes } from '../../../../source/src/testing/raw-block.ts';
 import { buildDraft, prepareBlock, prepareDraft } from './prepared-block.ts';
@@ -150,6 +152,40 @@ test('property: damaged transactions and metadata of an archive give the same re
         encodeMeta: (meta) => damageIf('metadata', encodeStatusMeta(meta)),
         compress: (data) => damageIf('frame', storeAsZstd(data)),
       });
+      if (expectSame(sample, bytes)) acceptedCount++;
+    }),
+    { numRuns: Number(process.env['FUZZ_RUNS'] ?? 500) },
+  );
+  expect(acceptedCount).toBeGreaterThan(10);
+});
+
+const nodeChange = fc.record({
+  kind: fc.constantFrom('swap', 'repeat', 'remove', 'edit'),
+  from: fc.nat(),
+  to: fc.nat(),
+  by: edit,
+});
+
+test('property: nodes of an archive that are moved, repeated, removed or damaged give the same result, with valid hashes', () => {
+  const { transactions, ...rest } = parseJsonBlock(toBytes(wholeBlock()));
+  const block = { ...rest, transactions: Array.from({ length: 3 }, () => transactions).flat() };
+  const whole = archiveBytes(slot, block);
+  const sample: Sample = { name: 'nodes', format: 'archive', bytes: whole };
+  let acceptedCount = 0;
+  fc.assert(
+    fc.property(fc.array(nodeChange, { minLength: 1, maxLength: 3 }), (changes) => {
+      const nodes = splitNodes(whole.subarray(parentHashBytes));
+      for (const { kind, from, to, by } of changes) {
+        const [i, j] = [from % nodes.length, to % nodes.length];
+        const [a, b] = [nodes[i], nodes[j]];
+        if (a === undefined || b === undefined) return;
+        if (kind === 'swap') [nodes[i], nodes[j]] = [b, a];
+        else if (kind === 'repeat') nodes.splice(i, 0, b);
+        else if (kind === 'remove') nodes.splice(i, 1);
+        else if (a.bytes.length > 0) nodes[i] = { ...a, bytes: apply(a.bytes, by) };
+      }
+      const hash = whole.subarray(0, parentHashBytes);
+      const bytes = new Uint8Array(Buffer.concat([hash, joinNodes(nodes)]));
       if (expectSame(sample, bytes)) acceptedCount++;
     }),
     { numRuns: Number(process.env['FUZZ_RUNS'] ?? 500) },
