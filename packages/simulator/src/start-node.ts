@@ -40,6 +40,9 @@ export interface SimulatedNode {
   close(): Promise<void>;
 }
 
+/** The share of a slot after which the next block is prepared. Most blocks are confirmed before it. */
+const prepareAfterShare = 0.5;
+
 /** Starts one node that serves the ledger. Several nodes can serve the same ledger, each with its own lag and faults. */
 export async function startNode(
   options: NodeOptions,
@@ -66,9 +69,21 @@ export async function startNode(
   const onProcessed = (slots: readonly ProcessedSlot[], state: NodeState) => {
     subscriptions.publish(slots);
     grpcNode.publish(state);
-    const newest = slots.at(-1);
-    const next = newest && chain.blockAt(chain.nextBlock(newest.slot + 1));
-    if (next !== undefined) blocks.prepare(next);
+    processedSlot = slots.at(-1)?.slot ?? processedSlot;
+    if (slots.length > 0) void prepareNext();
+  };
+  let processedSlot = -1;
+  let isPreparing = false;
+  // Rendering a large block takes long. It must not delay the responses about the block that was just processed or confirmed.
+  const prepareNext = async () => {
+    if (isPreparing) return;
+    isPreparing = true;
+    await clock.sleep((slotMs * prepareAfterShare) / time.speed, stop.signal);
+    isPreparing = false;
+    const next = chain.blockAt(chain.nextBlock(processedSlot + 1));
+    if (stop.signal.aborted || next === undefined) return;
+    blocks.prepare(next);
+    grpcNode.prepare(next);
   };
   const notified = { view, time, faults, onProcessed };
   const running = notifyChanges({ slotMs }, notified, stop.signal);
@@ -84,7 +99,7 @@ export async function startNode(
     close: async () => {
       stop.abort();
       subscriptions.terminate();
-      await Promise.all([running, grpcNode.grpc.stop(), ...Object.values(servers).map(stopServer)]);
+      await Promise.all([running, grpcNode.stop(), ...Object.values(servers).map(stopServer)]);
     },
   };
 }

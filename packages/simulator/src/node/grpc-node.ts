@@ -7,7 +7,6 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '@sluice/base/clock';
-import { type BlockParts, encodeBlockParts, parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import { createGrpcServer, type GrpcServer, type ServedCall } from '@sluice/grpc/grpc-server';
 import { GRPC_CODES } from '@sluice/grpc/grpc-status';
 import {
@@ -16,9 +15,9 @@ import {
   type SubscribeRequest,
 } from '@sluice/grpc/subscribe-request';
 import { encodeSubscribeUpdate, type SubscribeUpdate } from '@sluice/grpc/subscribe-update';
-import { LRUCache } from 'lru-cache';
 import type { ChainBlock } from '../chain/chain-block.ts';
 import { numberOf, textOf } from '../faults/faults.ts';
+import { BlockEncoder } from './block-encoder.ts';
 import type { NodeLimits } from './limits.ts';
 import { GRPC_METHOD } from './method-names.ts';
 import type { NodeState } from './node-view.ts';
@@ -27,8 +26,7 @@ import type { RpcDependencies } from './rpc-methods.ts';
 /** A new subscription can begin this many slots below the newest confirmed one, as on real nodes. */
 const replaySlotsMax = 150;
 const pingEveryMs = 10_000;
-/** The encoded blocks and sent hashes that are remembered. */
-const encodedCountMax = 32;
+/** The sent hashes that are remembered. */
 const sentCountMax = 2_048;
 /** After a larger change of the time, only the newest blocks are sent. */
 const walkCountMax = 1_024;
@@ -52,12 +50,14 @@ export class GrpcNode {
   readonly #token: string | undefined;
   readonly #dependencies: GrpcNodeDependencies;
   readonly #subscribers = new Set<Subscriber>();
-  readonly #encoded = new LRUCache<string, BlockParts>({ max: encodedCountMax });
+  readonly #encoder: BlockEncoder;
   #state: NodeState;
 
   constructor({ token }: { token: string | undefined }, dependencies: GrpcNodeDependencies) {
     this.#token = token;
     this.#dependencies = dependencies;
+    const whole = { transactionDetails: 'full', rewards: true } as const;
+    this.#encoder = new BlockEncoder((block) => dependencies.blocks.get(block, whole).json);
     this.#state = dependencies.view.stateAt();
     this.grpc = createGrpcServer((call) => this.#serve(call));
   }
@@ -70,8 +70,6 @@ export class GrpcNode {
     const processed = walk(state.processedBranch.blockAt(state.processedSlot), (block) => {
       return block.slot <= before.processedSlot;
     });
-    // A real node has the content of a block before it is confirmed.
-    if (this.#isContentWanted) for (const block of processed) this.#encode(block);
     // A fork is confirmed from its ancestor on, and blocks below the head can be among its blocks.
     const confirmed = walk(state.branch.blockAt(state.confirmedSlot), (block) => {
       const { slot, blockhash } = block;
@@ -84,6 +82,17 @@ export class GrpcNode {
         if (state.branch.hasBlock(slot)) this.#sendStatus(subscriber, slot, 'finalized');
       }
     }
+    for (const block of processed) this.prepare(block);
+  }
+
+  /** Encodes a block that will be sent soon. A real node has the content of a block before it is confirmed. */
+  prepare(block: ChainBlock): void {
+    if (this.#isContentWanted) this.#encoder.prepare(block);
+  }
+
+  /** Ends all connections and the thread. */
+  async stop(): Promise<void> {
+    await Promise.all([this.grpc.stop(), this.#encoder.close()]);
   }
 
   /** Ends every stream that the fault `grpc-end` applies to, without waiting for the next update. */
@@ -172,8 +181,9 @@ export class GrpcNode {
     if (sent.size > sentCountMax) sent.delete(oldest);
     if (!wantsContent(request)) return;
     if (this.#dependencies.faults.find('skip-block', { slot: block.slot })) return;
-    const { meta, transactions } = this.#encode(block);
-    if (request.blocks) this.#send(subscriber, { kind: 'block', meta, transactions });
+    const { parts, update } = this.#encoder.get(block);
+    const { meta, transactions } = parts;
+    if (request.blocks) this.#send(subscriber, { kind: 'block', meta, transactions }, update);
     if (request.transactions) {
       for (const transaction of transactions) {
         this.#send(subscriber, { kind: 'transaction', slot: block.slot, transaction });
@@ -190,7 +200,8 @@ export class GrpcNode {
     if (subscriber.request.slots) this.#send(subscriber, { kind: 'slot', slot, status });
   }
 
-  #send(subscriber: Subscriber, update: SubscribeUpdate): void {
+  /** Sends an update, or damages it as a fault demands. `encoded` has its bytes, if they are known. */
+  #send(subscriber: Subscriber, update: SubscribeUpdate, encoded?: Uint8Array): void {
     const { faults, limits } = this.#dependencies;
     const { call } = subscriber;
     const subject = { method: GRPC_METHOD, slot: slotOf(update) };
@@ -206,20 +217,10 @@ export class GrpcNode {
       subscriber.held = update;
       return;
     }
-    const bytes = encodeSubscribeUpdate(update);
+    const bytes = encoded ?? encodeSubscribeUpdate(update);
     for (let copy = 0; copy < copies; copy++) call.send(bytes);
     if (earlier !== undefined) call.send(encodeSubscribeUpdate(earlier));
     subscriber.held = undefined;
-  }
-
-  #encode(block: ChainBlock): BlockParts {
-    const known = this.#encoded.get(block.blockhash);
-    if (known !== undefined) return known;
-    const options = { transactionDetails: 'full', rewards: true } as const;
-    const { json } = this.#dependencies.blocks.get(block, options);
-    const parts = encodeBlockParts(block.slot, parseJsonBlock(json));
-    this.#encoded.set(block.blockhash, parts);
-    return parts;
   }
 
   #endByFault(call: ServedCall, kind: 'grpc-end' | 'grpc-refuse' | 'grpc-no-replay'): boolean {
