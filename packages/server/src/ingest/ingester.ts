@@ -223,8 +223,12 @@ export class Ingester {
     }
   }
 
-  async #pause({ notices, health, due }: FollowedSource, signal: AbortSignal): Promise<void> {
+  async #pause(source: FollowedSource, signal: AbortSignal): Promise<void> {
+    const { notices, health, due } = source;
     const head = headSlot(this.#feeder.pending);
+    // A node that only confirms the blocks of a stream is not asked for each of them.
+    if (!source.isStreaming && this.#leader?.isStreaming === true)
+      return this.#dependencies.clock.sleep(pollQuietMs, signal);
     if (!notices.isLive) return this.#dependencies.clock.sleep(pollMs, signal);
     if (notices.highest > head) {
       const pauseMs = due.pauseMs(notices.announcedAbove(head));

@@ -45,6 +45,11 @@ export class FollowedSource {
     }
   }
 
+  /** Whether blocks arrive by themselves at the moment. */
+  get isStreaming(): boolean {
+    return this.remote.isPushed === true && this.notices.isLive;
+  }
+
   /** The state of the source for `/status`, with the distance of its newest slot to a slot that another source has reached. */
   status(newestSlot: number): FollowedStatus {
     const { kind, remote, health, confirmedSlot } = this;

@@ -58,6 +58,8 @@ const catchUpSlots = 2_000;
 const windowSlots = 64;
 /** Another source that is polled takes the lead after the leader has not delivered an available block for this time. */
 const leaderGraceMs = 200;
+/** The same if the leader is a healthy stream. A large block is still being received while a node already returns it. */
+const streamGraceMs = 2_000;
 
 export class SourceFollower {
   readonly #dependencies: FollowerDependencies;
@@ -173,7 +175,9 @@ export class SourceFollower {
       return isLate ? false : this.#branches.resolve(answer.value, signal);
     }
     if (this.#leaderLate?.slot !== slot) this.#leaderLate = { slot, sinceMs: clock.nowMs() };
-    const graceMs = source.remote.isPushed === true ? 0 : leaderGraceMs;
+    const leader = this.#dependencies.sources().find(lead.isHeldBy);
+    const patienceMs = leader?.isStreaming === true ? streamGraceMs : leaderGraceMs;
+    const graceMs = source.remote.isPushed === true ? 0 : patienceMs;
     if (clock.nowMs() - this.#leaderLate.sinceMs < graceMs) return false;
     lead.take(source);
     // It delivers in this round. Until its next round another witness may take the lead, and so on, and then no witness would ever deliver.
