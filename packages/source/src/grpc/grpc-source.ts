@@ -79,12 +79,11 @@ export class GrpcSource implements Source {
   }
 
   async block(slot: Slot, commitment: Commitment): Promise<SourceResult<Uint8Array>> {
-    // The copy is transferred to the thread that normalizes it.
-    return this.#readBlock(slot, commitment, ({ bytes }) => new Uint8Array(bytes));
+    return this.#readBlock(slot, commitment, ({ bytes }) => bytes);
   }
 
   giveBack(): void {
-    // The bytes of a block are a copy, which is garbage-collected.
+    // The bytes of a block are kept for further requests, and garbage-collected.
   }
 
   async close(): Promise<void> {

@@ -292,7 +292,10 @@ export class GrpcSubscription extends SlotAnnouncements implements SlotNotices {
       this.#call?.cancel({ code: GRPC_CODES.internal, message: this.#fault.cause });
       return;
     }
-    const bytes = encodeConfirmedBlock(meta, transactions);
+    // Shared memory is neither copied nor transferred when a thread reads the block.
+    const bytes = encodeConfirmedBlock(meta, transactions, (byteLength) => {
+      return new Uint8Array(new SharedArrayBuffer(byteLength));
+    });
     this.#chain.add({ header, bytes }, this.#options.commitment !== 'processed');
   }
 
