@@ -16,6 +16,7 @@ import type { PreparedBlock } from '../prepare/prepared-block.ts';
 import { makeFakeSource, makeHeaders, makeSnapshot, ok, refuse } from '../testing/fake-source.ts';
 import { BlockLoader } from './block-loader.ts';
 import { type ChainFeeder, linkBlock } from './chain-feeder.ts';
+import type { FollowedSource } from './followed-source.ts';
 import { SourceFollower } from './source-follower.ts';
 import { TipAgreement } from './tip-agreement.ts';
 
@@ -29,6 +30,8 @@ interface Setting {
   readonly remote?: Partial<Source>;
   readonly notices?: { readonly highest: number };
   readonly isLeader?: boolean;
+  /** Another source, which is then the leader unless this one is. */
+  readonly other?: FollowedSource;
   readonly isFit?: boolean;
   readonly damaged?: number;
   readonly snapshot?: ChainSnapshot;
@@ -95,9 +98,9 @@ function start(setting: Setting = {}) {
     alarms,
     counters: new IngestCounters(),
     clock,
-    sources: () => [source],
+    sources: () => (setting.other === undefined ? [source] : [source, setting.other]),
     lead: {
-      isHeldBy: () => state.leader,
+      isHeldBy: (one) => (one === source ? state.leader : !state.leader),
       take: () => {
         takenCount++;
       },
@@ -226,6 +229,24 @@ test('behavior: a witness takes the lead if the leader delivers nothing for 200 
   await step();
   await clock.advance(199);
   expect([await step(), taken(), at()]).toEqual([false, 1, 12]);
+});
+
+test('behavior: beside a healthy stream a witness takes the lead after 2 s, after 200 ms if the stream is down', async () => {
+  for (const isLive of [true, false]) {
+    const stream = makeFakeSource({
+      clock: new ManualClock(),
+      remote: { isPushed: true },
+      notices: { isLive },
+    });
+    const { step, clock, taken, asked } = start({ isLeader: false, other: stream });
+    await step();
+    await clock.advance(isLive ? 1_999 : 199);
+    await step();
+    expect([taken(), asked]).toEqual([0, []]);
+    await clock.advance(1);
+    await step();
+    expect(taken()).toBe(1);
+  }
 });
 
 test('behavior: a witness resolves a block that is not a child of our head', async () => {
