@@ -16,6 +16,7 @@ import { encodeArchive } from '@sluice/grpc/encode-archive';
 import { encodeProtobufBlock, parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import { TransactionKernel } from '@sluice/kernels/transaction-kernel';
 import { prepareDraft } from '@sluice/server/dist/ingest/prepare/prepared-block.js';
+import { readBlockFiles } from '@sluice/source/files/read-block-files';
 import { type BlockLine, readBlockLines } from '@sluice/source/files/read-block-lines';
 import { blockReaders, kernelTexts } from '@sluice/source/read-block';
 import { type Benchmark, quantilesOf } from './benchmark.ts';
@@ -155,15 +156,11 @@ async function hashOf(data: string): Promise<string> {
 
 /** Measures only what differs between the forms: from the bytes of a block to its rows, in this thread. */
 async function measurePreparing(files: Files, print: (line: string) => void): Promise<void> {
-  const json: BlockLine[] = [];
-  for await (const line of readBlockLines(files.JSON, { lineBytesMax })) {
-    json.push({ ...line, bytes: Uint8Array.from(line.bytes) });
-    if (json.length === preparedCount) break;
-  }
-  const protobuf = json.map((line): BlockLine => {
-    const bytes = encodeProtobufBlock(parseJsonBlock(line.bytes));
-    return { ...line, bytes, format: 'protobuf' };
-  });
+  const blocks: Record<Form, readonly BlockLine[]> = {
+    JSON: await readSome(files.JSON),
+    protobuf: await readSome(files.protobuf),
+    archive: await readSome(files.archive),
+  };
   const kernel = new TransactionKernel(kernelTexts);
   const memory = new Uint8Array(new SharedArrayBuffer(lineBytesMax));
   const prepare = (lines: readonly BlockLine[]) => {
@@ -174,14 +171,27 @@ async function measurePreparing(files: Files, print: (line: string) => void): Pr
     const { user, system } = process.cpuUsage(start);
     return (user + system) / 1000 / lines.length;
   };
-  prepare(json);
-  prepare(protobuf);
-  const pairs = Array.from({ length: preparedRounds }, () => [prepare(json), prepare(protobuf)]);
-  const p50 = (of: (pair: number[]) => number) => quantilesOf(pairs.map(of)).p50;
-  const [jsonMs, protobufMs] = [p50(([a = 0]) => a), p50(([, b = 0]) => b)];
-  const ratio = p50(([a = 0, b = 0]) => a / b);
-  print(
-    `from bytes to rows, one thread, p50 of ${preparedRounds} pairs: JSON ${jsonMs.toFixed(1)} ms a block, ` +
-      `protobuf ${protobufMs.toFixed(1)} ms · ${ratio.toFixed(2)} × the speed of JSON`,
+  for (const form of forms) prepare(blocks[form]);
+  const rounds = Array.from({ length: preparedRounds }, () =>
+    forms.map((form) => prepare(blocks[form])),
   );
+  const p50 = (of: (round: number[]) => number) => quantilesOf(rounds.map(of)).p50;
+  print(`from bytes to rows, one thread, p50 of ${preparedRounds} rounds:`);
+  forms.forEach((form, i) => {
+    const ratio = p50((round) => (round[0] ?? 0) / (round[i] ?? 0));
+    const ms = p50((round) => round[i] ?? 0);
+    print(
+      `  ${form.padEnd(8)} ${ms.toFixed(1)} ms a block · ${ratio.toFixed(2)} × the speed of JSON`,
+    );
+  });
+}
+
+/** Returns copies of the first blocks of a file. */
+async function readSome(file: string): Promise<readonly BlockLine[]> {
+  const blocks: BlockLine[] = [];
+  for await (const block of readBlockFiles([file], {}, new AbortController().signal)) {
+    blocks.push({ ...block, bytes: Uint8Array.from(block.bytes) });
+    if (blocks.length === preparedCount) break;
+  }
+  return blocks;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { GrpcChannel } from '@sluice/grpc/grpc-channel';
-import { type Benchmark, UsageFailure } from './benchmark.ts';
+import { type Benchmark, quantilesOf, UsageFailure } from './benchmark.ts';
 import type { Sending } from './grpc-sender.ts';
 import { readArgs, readCount } from './read-args.ts';
 import { Histogram } from './service/histogram.ts';
@@ -81,7 +81,13 @@ interface Head {
   readonly service: ServiceProcess;
   readonly latencyMs: Histogram;
   /** The lines by slot. */
-  readonly lines: Map<number, string>;
+  readonly lines: Map<number, ReceivedLine>;
+}
+
+interface ReceivedLine {
+  readonly text: string;
+  /** From the confirmation of its block until its arrival. */
+  readonly latencyMs: number;
 }
 
 /** One node, two services and one client each, in the same seconds. */
@@ -147,7 +153,7 @@ async function follow(
       next = slot + 1;
       const confirmedMs = clock.confirmedMs(slot);
       if (confirmedMs < range.fromMs || confirmedMs >= range.toMs) return;
-      lines.set(slot, line);
+      lines.set(slot, { text: line, latencyMs: nowMs - confirmedMs });
       latencyMs.add(nowMs - confirmedMs);
     });
   }
@@ -207,9 +213,19 @@ function describe({ name, latencyMs, lines }: Head, before: Cost, after: Cost): 
 
 /** Compares the lines that both have received. */
 function compare([polled, pushed]: readonly Head[]): string {
-  const common = [...(polled?.lines ?? [])].filter(([slot]) => pushed?.lines.has(slot));
-  const areEqual = common.every(([slot, line]) => pushed?.lines.get(slot) === line);
-  const digest = createHash('sha256').update(common.map(([, line]) => line).join('\n'));
+  const pairs = [...(polled?.lines ?? [])].flatMap(([slot, line]) => {
+    const other = pushed?.lines.get(slot);
+    return other === undefined ? [] : [{ polled: line, pushed: other }];
+  });
+  const areEqual = pairs.every((pair) => pair.polled.text === pair.pushed.text);
+  const digest = createHash('sha256').update(pairs.map((pair) => pair.polled.text).join('\n'));
+  const leadsMs = pairs.map((pair) => pair.polled.latencyMs - pair.pushed.latencyMs);
+  const firstCount = leadsMs.filter((leadMs) => leadMs > 0).length;
   const p50 = (head: Head | undefined) => head?.latencyMs.quantile(0.5) ?? Number.NaN;
-  return `gRPC ${(p50(pushed) / p50(polled)).toFixed(2)} × the p50 of RPC · ${common.length} common lines ${areEqual ? 'equal' : 'DIFFERENT'} · ${digest.digest('hex').slice(0, 16)}`;
+  return [
+    `gRPC ${(p50(pushed) / p50(polled)).toFixed(2)} × the p50 of RPC`,
+    `first for ${firstCount} of ${pairs.length} blocks, ${quantilesOf(leadsMs).p50.toFixed(0)} ms earlier (p50 of the pairs)`,
+    `lines ${areEqual ? 'equal' : 'DIFFERENT'}`,
+    digest.digest('hex').slice(0, 16),
+  ].join(' · ');
 }
