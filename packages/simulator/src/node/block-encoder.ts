@@ -53,8 +53,9 @@ export class BlockEncoder {
     }
     this.#waiting.add(hash);
     this.#worker ??= this.#start();
-    const request: EncodeRequest = { hash, slot, json: Uint8Array.from(json) };
-    this.#worker.postMessage(request, [request.json.buffer as ArrayBuffer]);
+    const copy = Uint8Array.from(json);
+    const request: EncodeRequest = { hash, slot, json: copy };
+    this.#worker.postMessage(request, [copy.buffer]);
   }
 
   /** Returns a block, which is encoded now unless it was prepared. */

@@ -8,5 +8,5 @@ parentPort?.on('message', ({ hash, slot, json }: EncodeRequest) => {
   const parts = encodeBlockParts(slot, parseJsonBlock(json));
   const update = encodeSubscribeUpdate({ kind: 'block', ...parts });
   const reply: EncodeReply = { hash, update };
-  parentPort?.postMessage(reply, [update.buffer as ArrayBuffer]);
+  parentPort?.postMessage(reply);
 });

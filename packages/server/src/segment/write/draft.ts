@@ -78,20 +78,9 @@ const noSections: readonly Section[] = Array.from(
 
 function sectionsOfKernel(kernel: TransactionKernel | undefined): readonly Section[] {
   if (kernel === undefined || kernel.takenCount === 0) return noSections;
-  const columns = columnsOfKernel(kernel);
-  return sectionsOf({ ...columns, ...tableOf(kernel.usedTexts()) }, kernel.keys);
-}
-
-/** Returns the texts by code. Unused codes are empty. */
-function tableOf(
-  texts: ReadonlyMap<number, string>,
-): Pick<FilledColumns, 'textLength' | 'textBytes'> {
-  const sorted = [...texts].sort(([a], [b]) => a - b);
-  const encoded = sorted.map(([code, text]) => ({ code, bytes: Buffer.from(text) }));
-  const lengths = new Uint32Array((encoded.at(-1)?.code ?? -1) + 1);
-  for (const { code, bytes } of encoded) lengths[code] = bytes.length;
-  const all = Buffer.concat(encoded.map(({ bytes }) => bytes));
-  return { textLength: { values: lengths }, textBytes: { values: all } };
+  const { lengths, bytes } = kernel.usedTexts();
+  const texts = { textLength: { values: lengths }, textBytes: { values: bytes } };
+  return sectionsOf({ ...columnsOfKernel(kernel), ...texts }, kernel.keys);
 }
 
 function sectionsOfRecords(block: Block): readonly Section[] {
