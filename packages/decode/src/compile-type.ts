@@ -281,7 +281,7 @@ export class TypeCompiler {
   }
 }
 
-function isByte(type: IdlType): boolean {
+export function isByte(type: IdlType): boolean {
   return type.kind === 'integer' && type.bytes === 1 && !type.isSigned;
 }
 

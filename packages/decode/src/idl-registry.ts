@@ -79,6 +79,14 @@ export class IdlRegistry {
     return version === undefined ? undefined : decoderOf(version.description);
   }
 
+  /** Returns whether the same IDL of a program holds for all slots of a range. */
+  isSameFor(programId: string, first: number, last: number): boolean {
+    const isApart = ({ fromSlot, toSlot }: Version) => toSlot < first || fromSlot > last;
+    const isAround = ({ fromSlot, toSlot }: Version) => fromSlot <= first && toSlot >= last;
+    const versions = this.#versions.get(programId) ?? [];
+    return versions.every((version) => isApart(version) || isAround(version));
+  }
+
   /** Returns the descriptions of a program by all its IDLs, the newest registered one first. */
   descriptions(programId: string): readonly ProgramDescription[] {
     return (this.#versions.get(programId) ?? []).map(({ description }) => description);

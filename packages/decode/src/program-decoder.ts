@@ -2,6 +2,8 @@
 import { Buffer } from 'node:buffer';
 import { type ReadValue, TypeCompiler } from './compile-type.ts';
 import { Cursor } from './cursor.ts';
+import type { DataRange } from './data-range.ts';
+import { byFirstByte, findLayout } from './find-layout.ts';
 import type {
   IdlAccount,
   IdlInstruction,
@@ -13,13 +15,12 @@ import { type ColumnBuffer, type TypedColumns, TypedInstruction } from './typed-
 /** The first bytes of the data by which an Anchor program calls itself to record an event. */
 const eventCallTag = Buffer.from('e445a52e51cb9a1d', 'hex');
 
-/** Bytes in a memory: of a buffer, or of a WebAssembly module. `view` covers the same bytes. */
-export interface DataRange {
-  readonly memory: Buffer;
-  readonly view: DataView;
-  readonly at: number;
-  readonly end: number;
-}
+/** Why data without a layout cannot be decoded. */
+export const NO_LAYOUT = {
+  program: 'no IDL is registered for this program and slot',
+  instruction: 'the IDL describes no instruction with this data',
+  event: 'the IDL describes no event with this data',
+} as const;
 
 export function rangeOf(bytes: Uint8Array): DataRange {
   const memory = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -99,9 +100,8 @@ export class ProgramDecoder {
    * brackets.
    */
   decodeInstruction(range: DataRange, accounts: readonly string[], events: string): string {
-    const found = find(this.#instructions, range);
-    if (found === undefined)
-      return this.#error(range, 'the IDL describes no instruction with this data');
+    const found = findLayout(this.#instructions, range);
+    if (found === undefined) return this.#error(range, NO_LAYOUT.instruction);
     const args = this.#readFields(found, range);
     if (args === undefined) return cursor.text;
     return `${args}${nameAccounts(found, accounts, this.#address)},"events":[${events}]}`;
@@ -117,8 +117,8 @@ export class ProgramDecoder {
     accountCount: number,
     target: TypedTarget & { readonly passed: () => readonly string[] },
   ): string | undefined {
-    const found = find(this.#instructions, range);
-    if (found === undefined) return 'the IDL describes no instruction with this data';
+    const found = findLayout(this.#instructions, range);
+    if (found === undefined) return NO_LAYOUT.instruction;
     if (found.layout.name !== target.name) return `this is the instruction ${found.layout.name}`;
     found.typed ??= new TypedInstruction(found.layout, this.#types);
     if (!found.typed.has(target.columns))
@@ -142,8 +142,8 @@ export class ProgramDecoder {
 
   /** Returns the JSON object of an event. The range starts with the discriminator of the event. */
   decodeEvent(range: DataRange): string {
-    const found = find(this.#events, range);
-    if (found === undefined) return this.#error(range, 'the IDL describes no event with this data');
+    const found = findLayout(this.#events, range);
+    if (found === undefined) return this.#error(range, NO_LAYOUT.event);
     const args = this.#readFields(found, range);
     return args === undefined ? cursor.text : `${args}}`;
   }
@@ -192,66 +192,30 @@ function errorText({ memory, at, end }: DataRange, reason: string): string {
 
 /** Returns the JSON object for data of a program without an IDL. */
 export function describeUnknown(range: DataRange): string {
-  return `{"program":null,"name":null${errorText(range, 'no IDL is registered for this program and slot')}}`;
-}
-
-/** Returns for each first byte the layouts that may match. Those with more constant bytes come first, because they are more specific. */
-function byFirstByte<Compiled extends CompiledLayout<IdlLayout>>(
-  all: readonly Compiled[],
-): readonly (readonly Compiled[])[] {
-  const sorted = all
-    .map((compiled) => ({ compiled, weight: weightOf(compiled.layout) }))
-    .sort((a, b) => b.weight - a.weight)
-    .map(({ compiled }) => compiled);
-  // The last list is for data without bytes.
-  return Array.from({ length: 257 }, (_, byte) =>
-    sorted.filter(({ layout }) => {
-      const first = layout.discriminators.find(
-        ({ offset, bytes }) => offset === 0 && bytes.length > 0,
-      );
-      return first === undefined || first.bytes[0] === byte;
-    }),
-  );
-}
-
-function weightOf({ discriminators, byteLength }: IdlLayout): number {
-  const byteCount = discriminators.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  return byteCount * 2 + (byteLength === undefined ? 0 : 1);
-}
-
-function find<Compiled extends CompiledLayout<IdlLayout>>(
-  table: readonly (readonly Compiled[])[],
-  { memory, at, end }: DataRange,
-): Compiled | undefined {
-  const candidates = table[at < end ? memory.readUInt8(at) : 256] ?? [];
-  for (const compiled of candidates) {
-    const { discriminators, byteLength } = compiled.layout;
-    if (byteLength !== undefined && byteLength !== end - at) continue;
-    if (discriminators.every(({ offset, bytes }) => hasBytes(memory, at + offset, end, bytes)))
-      return compiled;
-  }
-  return undefined;
-}
-
-function hasBytes(memory: Buffer, at: number, end: number, bytes: Uint8Array): boolean {
-  if (end - at < bytes.length) return false;
-  for (let i = 0; i < bytes.length; i++) if (memory[at + i] !== bytes[i]) return false;
-  return true;
+  return `{"program":null,"name":null${errorText(range, NO_LAYOUT.program)}}`;
 }
 
 function compileAccounts({
   accounts,
 }: IdlInstruction): Omit<CompiledInstruction, keyof CompiledLayout<IdlInstruction>> {
-  const isRequired = ({ absent, address }: IdlAccount) =>
-    absent !== 'omitted' && address === undefined;
   return {
     labels: accounts.map(({ name }, i) => `${i === 0 ? '' : ','}${JSON.stringify(name)}:`),
     addresses: accounts.map(({ address }) =>
       address === undefined ? undefined : JSON.stringify(address),
     ),
     requiredCount: accounts.filter(isRequired).length,
-    isPlain: accounts.every(({ absent, address }) => absent === undefined && address === undefined),
+    isPlain: accounts.every(isPlain),
   };
+}
+
+/** Returns whether an account is always passed, so that those that may be omitted are only given what is left. */
+export function isRequired({ absent, address }: IdlAccount): boolean {
+  return absent !== 'omitted' && address === undefined;
+}
+
+/** Returns whether an account is passed at its position and is what it looks like. */
+export function isPlain({ absent, address }: IdlAccount): boolean {
+  return absent === undefined && address === undefined;
 }
 
 /** Returns the text of the members `accounts` and `remaining`. An account that was not passed is null. */

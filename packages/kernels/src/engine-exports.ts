@@ -21,6 +21,25 @@ export interface EngineExports extends PageDecoder {
   readonly BASE58_TABLE_BYTES: { readonly value: number };
   readonly DATA_TEXTS_BYTES: { readonly value: number };
   setDataTexts(at: number): void;
+  readonly DECODING_CACHE_BYTES: { readonly value: number };
+  setDecodingCache(at: number): void;
+  writeDecodedRows(
+    ...args: [
+      table: number,
+      kind: number,
+      block: number,
+      marks: number,
+      flags: number,
+      rowStarts: number,
+      transaction: number,
+      transactionEnd: number,
+      starts: number,
+      texts: number,
+      length: number,
+      capacity: number,
+    ]
+  ): number;
+  setDecoder(table: number, id: number, blockEnd: number, decoder: number): void;
   base58Initialize(base: number): void;
   base58Encode(bytes: number, length: number, out: number): number;
   takeDecodedBytes(): number;

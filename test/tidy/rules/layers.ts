@@ -23,7 +23,7 @@ const packageImports: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: [],
   arrow: ['base'],
-  decode: ['base', 'protocol'],
+  decode: ['base', 'kernels', 'protocol'],
   ledger: ['base', 'protocol'],
   kernels: ['base'],
   grpc: ['base'],

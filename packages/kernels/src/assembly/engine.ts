@@ -9,7 +9,7 @@ export { selectInstructions, selectRewards, selectRows, selectTransactions, setG
 export { cancelRequests, countByBlock, copyKeysFromBlocks, copyListedKeys, requestKeys, requestRewardKeys } from './engine/request-keys';
 export { writeUlong } from '../../../base/src/assembly/integers';
 export { setKeys } from './engine/write-context';
-export { takeKeyMissing } from './engine/write-values';
+export { takeKeyMissing } from './engine/write-texts';
 export { takeHeaderMissing, writeLines } from './engine/write-lines';
 export {
   beginKeys, collectBlockRows, collectRows, copyKeyTexts, endKeys, gatherCoded, gatherEscaped, gatherFirstSignatures, gatherFlags, gatherHex, gatherInts,
@@ -18,3 +18,5 @@ export {
 } from './engine/gather';
 export { copyKeys, keyText } from './common/texts';
 export { DATA_TEXTS_BYTES, setDataTexts } from './engine/data-texts';
+export { DECODING_CACHE_BYTES, setDecodingCache, writeDecodedRows } from './engine/decode/write-decoded';
+export { setDecoder } from './engine/decode/decoder-table';

@@ -29,6 +29,7 @@ export const STEP_KEY_ID = 20;
 export const STEP_TRANSACTION_UINT = 21;
 export const STEP_INSTRUCTION_TEXT = 22;
 export const STEP_DATA = 23;
+export const STEP_DECODED = 24;
 
 /** One step: its code, the text before the value, and operands whose meaning depends on the code. */
 export const STEP_CODE = 0;

@@ -47,6 +47,7 @@ export class EngineKernel {
     this.positionScratch = this.allocate(positionBytes);
     this.exports.base58Initialize(this.allocate(this.exports.BASE58_TABLE_BYTES.value));
     this.exports.setDataTexts(this.#allocateZeroed(this.exports.DATA_TEXTS_BYTES.value));
+    this.exports.setDecodingCache(this.#allocateZeroed(this.exports.DECODING_CACHE_BYTES.value));
   }
 
   /** The whole memory. A view is valid until the next allocation, which may replace the buffer. */

@@ -111,6 +111,7 @@ export class LineWriter implements BatchWriter {
         loadKeyTexts(this.#open, found.columns, found.selected);
         continue;
       }
+      if (this.#programs.provide(next)) continue;
       // A record that does not fit an empty buffer needs a larger one.
       if (this.#at === before && this.#at === this.#out) this.#growOut();
       yield* this.#take(1);

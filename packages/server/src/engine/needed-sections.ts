@@ -79,7 +79,7 @@ export function neededSections(
     setInt: () => undefined,
     decode: () => {
       for (const section of decodedSections) write.add(section);
-      return { texts: 0, starts: 0 };
+      return { p0: 0, w0: 0 };
     },
   };
   for (const array of needs.arrays) {

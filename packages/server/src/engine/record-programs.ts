@@ -6,7 +6,9 @@ import type { Selection } from '../query/query.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { GroupColumns } from './group-columns.ts';
 import { MARK_BITS, type SelectedGroup } from './group-selection.ts';
+
 import { RowDecoder } from './row-decoder.ts';
+import { Scratch } from './scratch.ts';
 import { STEPS, type Step, type StepContext } from './steps.ts';
 
 const textBytesMax = layout.STEP_LABEL_BYTES;
@@ -23,10 +25,14 @@ export class RecordPrograms {
   readonly #stepsAt: Readonly<Record<RecordArray, number>>;
   readonly #base: number;
   readonly #lookupTable: number;
+  /** Memory of the decoder. */
+  readonly #scratch: Scratch;
+  #decoder: RowDecoder | undefined;
 
   constructor(selection: Selection, kernel: EngineKernel, idls: IdlRegistry) {
     this.#idls = idls;
     this.#kernel = kernel;
+    this.#scratch = new Scratch(kernel);
     this.#selection = selection;
     let total = 0;
     for (const array of RECORD_ARRAY_NAMES) total += fieldCount(selection, array);
@@ -64,6 +70,12 @@ export class RecordPrograms {
 
   release(): void {
     this.#kernel.release(this.#base);
+    this.#scratch.release();
+  }
+
+  /** Provides what the kernel needs to decode the next row in a block. Returns whether it needed something. */
+  provide(block: number): boolean {
+    return this.#decoder?.provide(block) === true;
   }
 
   /** Fills in the addresses of this group's columns for the kinds with selected rows. */
@@ -71,14 +83,14 @@ export class RecordPrograms {
     const setInt = (address: number, value: number) => {
       this.#kernel.ints[address / 4] = value;
     };
-    let decoder: RowDecoder | undefined;
+    this.#decoder?.begin(columns, selected);
     const context: StepContext = {
       dialect: this.#selection.dialect,
       lookupTable: this.#lookupTable,
       setInt,
       decode: (array) => {
-        decoder ??= new RowDecoder(columns, selected, this.#idls);
-        return decoder.write(array);
+        this.#decoder ??= new RowDecoder(columns, selected, this.#idls, this.#scratch);
+        return this.#decoder.operands(array);
       },
     };
     let kind = this.#base;

@@ -1,157 +1,137 @@
 /**
- * Writes the decoded texts of the selected instructions and logs of some row groups into the kernel's memory, from where the kernel copies
- * them into the lines. Only queries that select `decoded` use it.
+ * Lets the kernel decode the selected instructions and logs of some row groups. The kernel stops when it meets a program for the first time,
+ * and gets its decoder, or a row that it leaves to the host, and gets its text. Only queries that select `decoded` use it.
  */
 import { Buffer } from 'node:buffer';
-import { encodeBase58 } from '@sluice/base/base58';
-import { elementAt } from '@sluice/base/element-at';
+import { decoderFor } from '@sluice/decode/compile-decoder';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
-import {
-  type DataRange,
-  describeUnknown,
-  isEventCall,
-  type ProgramDecoder,
-  rangeOf,
-} from '@sluice/decode/program-decoder';
-import { LOG_KIND_DATA } from '@sluice/kernels/layout/columns';
-import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
+import { RowTexts, type TableRow } from '@sluice/decode/row-texts';
+import * as layout from '@sluice/kernels/layout/decoding';
 import type { RowLists } from './arrow/block-values.ts';
 import type { TypedRows } from './arrow/typed-columns.ts';
-import type { GroupColumns } from './group-columns.ts';
+import { type GroupColumns, rowsOfBlocks } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
+import type { Scratch } from './scratch.ts';
+import type { DecodedArray, StepOperands } from './steps.ts';
 
-/** The addresses of the texts of rows, one after another, and of the start of each. */
-export interface RowTexts {
-  readonly texts: number;
-  readonly starts: number;
-}
-
-/** The kinds of records that have the field `decoded`. */
-export type DecodedArray = 'instructions' | 'logs';
-
-type TextOf = (slot: number, transaction: number, row: number) => string;
-
-/** Texts are collected here before they are copied. It grows as needed and is given up above this size. */
-const keptBytesMax = 1 << 24;
-const collectedBytesMin = 1 << 20;
-let collected: Buffer = Buffer.allocUnsafe(collectedBytesMin);
-
-/** A column of 32-bit integers in the kernel's memory. */
-class Ints {
-  readonly #memory: Uint32Array;
-  readonly #first: number;
-
-  constructor(memory: Uint32Array, address: number) {
-    this.#memory = memory;
-    this.#first = address / 4;
-  }
-
-  at(row: number): number {
-    return this.#memory[this.#first + row] ?? 0;
-  }
-}
-
-/** The columns that rows are decoded from. Loading a column may replace the memory, so all of them are loaded first. */
-function loadColumns(columns: GroupColumns, hasInstructions: boolean, hasLogs: boolean) {
-  const stored = (name: Parameters<GroupColumns['stored']>[0], isNeeded = true) =>
-    isNeeded ? columns.stored(name).at : 0;
-  const made = (name: Parameters<GroupColumns['made']>[0], isNeeded = true) =>
-    isNeeded ? columns.made(name).at : 0;
-  const addresses = {
-    txKeys: stored('txKeys'),
-    keyStarts: made('keyStarts'),
-    insProgram: stored('insProgram', hasInstructions),
-    insAccounts: stored('insAccounts', hasInstructions),
-    insDepth: stored('insDepth', hasInstructions),
-    insStarts: made('instructionStarts', hasInstructions),
-    accountStarts: made('accountStarts', hasInstructions),
-    dataStarts: made('dataStarts', hasInstructions),
-    logKind: stored('logKind', hasLogs),
-    logProgram: stored('logProgram', hasLogs),
-    logInstruction: stored('logInstruction', hasLogs),
-    logStarts: made('logStarts', hasLogs),
-    messageStarts: made('messageStarts', hasLogs),
-    addressStarts: made('addressTextStarts', hasInstructions && hasLogs),
-  };
-  const bytes = {
-    data: stored('insData', hasInstructions),
-    messages: stored('logText', hasLogs),
-    addresses: made('addressTexts', hasInstructions && hasLogs),
-  };
-  const { kernel, open } = columns;
-  const ints = (address: number) => new Ints(kernel.ints, address);
-  return {
-    txKeys: ints(addresses.txKeys),
-    keyStarts: ints(addresses.keyStarts),
-    keyTable: ints(open.keyTable),
-    insProgram: ints(addresses.insProgram),
-    insAccounts: ints(addresses.insAccounts),
-    insDepth: ints(addresses.insDepth),
-    insStarts: ints(addresses.insStarts),
-    accountStarts: ints(addresses.accountStarts),
-    dataStarts: ints(addresses.dataStarts),
-    logKind: ints(addresses.logKind),
-    logProgram: ints(addresses.logProgram),
-    logInstruction: ints(addresses.logInstruction),
-    logStarts: ints(addresses.logStarts),
-    messageStarts: ints(addresses.messageStarts),
-    addressStarts: ints(addresses.addressStarts),
-    ...bytes,
-    memory: Buffer.from(kernel.bytes.buffer),
-    view: new DataView(kernel.bytes.buffer),
-  };
-}
+const KINDS = { instructions: layout.NEED_INSTRUCTION, logs: layout.NEED_LOG } as const;
+/** The end of the blocks of a decoder that holds for the whole segment. */
+const noEnd = 0xffff_ffff;
+/** The initial space for the texts of rows. */
+const textBytesMin = 1 << 20;
 
 export class RowDecoder {
-  readonly #columns: GroupColumns;
-  readonly #selected: SelectedGroup;
   readonly #idls: IdlRegistry;
-  /** The quoted texts of keys, by id. */
-  readonly #keyTexts = new Map<number, string>();
-  /** The decoders of the programs of a slot, by the id of the program's key. */
-  readonly #decoders = new Map<number, ProgramDecoder | undefined>();
-  #decodersSlot = -1;
-  #loaded: ReturnType<typeof loadColumns>;
+  /** Memory for what is needed as long as the decoder. */
+  readonly #scratch: Scratch;
+  #columns: GroupColumns;
+  #selected: SelectedGroup;
+  /** The address of the kernel's table. */
+  readonly #table: number;
+  readonly #rows: RowTexts;
+  readonly #arrays = new Set<DecodedArray>();
+  /** Whether a program has events, which are partly in logs. */
+  #hasEvents = false;
+  /** The addresses of decoders in the kernel's memory. */
+  readonly #decoders = new Map<Uint8Array, number>();
+  #entryCount = 0;
+  #textBytes = 0;
+  #text = 0;
 
-  constructor(columns: GroupColumns, selected: SelectedGroup, idls: IdlRegistry) {
+  constructor(
+    columns: GroupColumns,
+    selected: SelectedGroup,
+    idls: IdlRegistry,
+    scratch = columns.scratch,
+  ) {
     this.#columns = columns;
     this.#selected = selected;
     this.#idls = idls;
-    loadKeyTexts(columns.open, columns, selected);
-    this.#loaded = loadColumns(columns, false, false);
+    this.#scratch = scratch;
+    this.#table = scratch.reserveZeroed(layout.DECODING_BYTES);
+    this.#rows = new RowTexts(columns.kernel, this.#table, idls, () => this.#loadKeys());
   }
 
-  /** Decodes the selected rows. */
-  write(array: DecodedArray): RowTexts {
-    if (array === 'logs') {
-      this.#loaded = loadColumns(this.#columns, false, true);
-      return this.#write(array, (slot, transaction, row) => this.#log(slot, transaction, row));
+  /** Continues with other row groups of the same segment. */
+  begin(columns: GroupColumns, selected: SelectedGroup): void {
+    this.#columns = columns;
+    this.#selected = selected;
+    this.#arrays.clear();
+    const { ints } = columns.kernel;
+    ints[(this.#table + layout.DECODING_NEED) / 4] = 0;
+    ints[(this.#table + layout.DECODING_HOST_KIND) / 4] = 0;
+  }
+
+  /** Returns the operands of the step that writes the rows of a kind. */
+  operands(array: DecodedArray): StepOperands {
+    this.#arrays.add(array);
+    this.#loadColumns();
+    return { p0: this.#table, w0: KINDS[array] };
+  }
+
+  /** Provides what the kernel needed when it stopped in a block. Returns whether it needed something. */
+  provide(block: number): boolean {
+    const { ints } = this.#columns.kernel;
+    const at = this.#table / 4;
+    const need = ints[at + layout.DECODING_NEED / 4] ?? 0;
+    if (need === 0) return false;
+    ints[at + layout.DECODING_NEED / 4] = 0;
+    const needed = ints[at + layout.DECODING_NEEDED / 4] ?? 0;
+    const transaction = ints[at + layout.DECODING_TRANSACTION / 4] ?? 0;
+    const slot = this.#columns.open.segment.headers.numberAt(block);
+    if (need === layout.NEED_DECODER) this.#provideDecoder(needed, slot, block);
+    else {
+      const row = { slot, transaction, row: needed };
+      const text = need === layout.NEED_LOG ? this.#rows.log(row) : this.#rows.instruction(row);
+      this.#provideText(need, needed, Buffer.from(text));
     }
-    this.#loaded = loadColumns(this.#columns, true, false);
-    if (this.#haveEvents()) this.#loaded = loadColumns(this.#columns, true, true);
-    return this.#write(array, (slot, transaction, row) =>
-      this.#instruction(slot, transaction, row),
-    );
+    return true;
+  }
+
+  /** Writes the texts of the selected rows, one after another. Returns the operands of a step that reads them. */
+  write(array: DecodedArray): StepOperands {
+    const { kernel, scratch, open } = this.#columns;
+    const { p0: table, w0: kind } = this.operands(array);
+    this.#loadKeys();
+    const rowStarts = this.#columns.made(array === 'logs' ? 'logStarts' : 'instructionStarts').at;
+    const count = kernel.ints[rowStarts / 4 + this.#columns.transactionCount] ?? 0;
+    const starts = scratch.reserveZeroed((count + 1) * 4);
+    let [texts, capacity, length] = [scratch.reserve(textBytesMin), textBytesMin, 0];
+    const { marks, flags } = this.#selected;
+    const keys = [this.#columns.made('keyStarts').at, this.#columns.stored('txKeys').at] as const;
+    for (const { block, firstTransaction, transactionEnd } of rowsOfBlocks(this.#columns, noEnd)) {
+      const list = [marks, flags[array], rowStarts, firstTransaction, transactionEnd] as const;
+      const firstRow = kernel.ints[rowStarts / 4 + firstTransaction] ?? 0;
+      kernel.ints[(table + layout.DECODING_NEXT_ROW) / 4] = firstRow;
+      for (;;) {
+        kernel.exports.setKeys(...keys, open.keyTable);
+        const target = [starts, texts, length, capacity] as const;
+        const isDone = kernel.exports.writeDecodedRows(table, kind, block, ...list, ...target);
+        const next = kernel.ints[(table + layout.DECODING_NEXT_ROW) / 4] ?? 0;
+        length = kernel.ints[starts / 4 + next] ?? 0;
+        if (isDone !== 0) break;
+        if (this.provide(block)) continue;
+        const larger = scratch.reserve(capacity * 2);
+        kernel.bytes.copyWithin(larger, texts, texts + length);
+        [texts, capacity] = [larger, capacity * 2];
+      }
+    }
+    return { p0: texts, w0: 1, p1: starts };
   }
 
   /** Reads the arguments and accounts of instructions into columns. */
   readTyped(typed: TypedRows, { rows, transactions, runs }: RowLists): void {
-    this.#loaded = loadColumns(this.#columns, true, false);
+    this.operands('instructions');
     const { kernel, open } = this.#columns;
-    const [rowAt, transactionAt] = [
-      new Ints(kernel.ints, rows),
-      new Ints(kernel.ints, transactions),
-    ];
     let i = 0;
     for (const { block, end } of runs) {
       const slot = open.segment.headers.numberAt(block);
-      for (; i < end; i++)
-        typed.errors.texts[i] = this.#readRow(typed, i, {
-          slot,
-          transaction: transactionAt.at(i),
-          row: rowAt.at(i),
-        });
+      for (; i < end; i++) {
+        const row = kernel.ints[rows / 4 + i] ?? 0;
+        const transaction = kernel.ints[transactions / 4 + i] ?? 0;
+        typed.errors.texts[i] = this.#readRow(typed, i, { slot, transaction, row });
+      }
     }
   }
 
@@ -159,197 +139,85 @@ export class RowDecoder {
   #readRow(
     { decoded, buffers, accounts }: TypedRows,
     i: number,
-    { slot, transaction, row }: { slot: number; transaction: number; row: number },
+    { slot, transaction, row }: TableRow,
   ): string | null {
-    const { insProgram, accountStarts } = this.#loaded;
-    const id = this.#keyId(transaction, insProgram.at(row));
-    if (this.#keyText(id).slice(1, -1) !== decoded.programId) return 'this is another program';
-    const decoder = this.#decoder(slot, transaction, insProgram.at(row));
+    const id = this.#rows.programKey(transaction, row);
+    if (this.#rows.programId(id) !== decoded.programId) return 'this is another program';
+    const decoder = this.#rows.decoder(slot, id);
     if (decoder === undefined) return 'no IDL is registered for this program and slot';
-    const count = accountStarts.at(row + 1) - accountStarts.at(row);
-    const passed = () => this.#accounts(transaction, row);
+    const passed = () => this.#rows.accounts(transaction, row);
     const { name, columns } = decoded;
     const target = { name, columns, buffers, accounts, passed };
-    return decoder.readTyped(this.#data(row), i, count, target) ?? null;
+    return decoder.readTyped(this.#rows.data(row), i, this.#rows.accountCount(row), target) ?? null;
   }
 
-  /** Returns the quoted texts of the accounts of an instruction. */
-  #accounts(transaction: number, row: number): string[] {
-    const { accountStarts, insAccounts } = this.#loaded;
-    const accounts: string[] = [];
-    const end = accountStarts.at(row + 1);
-    for (let i = accountStarts.at(row); i < end; i++)
-      accounts.push(this.#keyText(this.#keyId(transaction, insAccounts.at(i))));
-    return accounts;
-  }
-
-  /** Returns whether a selected instruction belongs to a program with events, which are partly in logs. */
-  #haveEvents(): boolean {
-    let isFound = false;
-    const { insProgram } = this.#loaded;
-    this.#forEachRow('instructions', (slot, transaction, row) => {
-      isFound ||= this.#decoder(slot, transaction, insProgram.at(row))?.hasEvents === true;
-    });
-    return isFound;
-  }
-
-  #log(slot: number, transaction: number, row: number): string {
-    const { logKind, logProgram } = this.#loaded;
-    if (logKind.at(row) !== LOG_KIND_DATA) return 'null';
-    const decoder = this.#decoder(slot, transaction, logProgram.at(row));
-    const range = this.#message(row);
-    return decoder === undefined ? describeUnknown(range) : decoder.decodeEvent(range);
-  }
-
-  #instruction(slot: number, transaction: number, row: number): string {
-    const decoder = this.#decoder(slot, transaction, this.#loaded.insProgram.at(row));
-    const range = this.#data(row);
-    if (decoder === undefined) return describeUnknown(range);
-    const accounts = this.#accounts(transaction, row);
-    if (!decoder.hasEvents) return decoder.decodeInstruction(range, accounts, '');
-    if (isEventCall(range)) return decoder.decodeEventCall(range, accounts);
-    return decoder.decodeInstruction(range, accounts, this.#events(decoder, transaction, row));
-  }
-
-  /** Decodes the events in the log lines of an instruction, then those that the program recorded by calling itself. */
-  #events(decoder: ProgramDecoder, transaction: number, row: number): string {
-    const { insStarts, insDepth, insProgram, logStarts, logInstruction, logKind } = this.#loaded;
-    let text = '';
-    const position = row - insStarts.at(transaction);
-    const logEnd = logStarts.at(transaction + 1);
-    for (let log = logStarts.at(transaction); log < logEnd; log++) {
-      if (logInstruction.at(log) !== position || logKind.at(log) !== LOG_KIND_DATA) continue;
-      text += `${text === '' ? '' : ','}${decoder.decodeEvent(this.#message(log))}`;
+  #provideDecoder(id: number, slot: number, block: number): void {
+    const { kernel, open } = this.#columns;
+    const decoder = this.#rows.decoder(slot, id);
+    if (decoder?.hasEvents === true && !this.#hasEvents) {
+      this.#hasEvents = true;
+      this.#loadColumns();
     }
-    const depth = insDepth.at(row);
-    const end = insStarts.at(transaction + 1);
-    for (let call = row + 1; call < end && insDepth.at(call) > depth; call++) {
-      if (insDepth.at(call) !== depth + 1 || insProgram.at(call) !== insProgram.at(row)) continue;
-      const range = this.#data(call);
-      if (!isEventCall(range) || !this.#isCalledBy(call, row)) continue;
-      text += `${text === '' ? '' : ','}${decoder.decodeEvent({ ...range, at: range.at + 8 })}`;
+    const code = decoderFor(decoder?.description);
+    let at = this.#decoders.get(code);
+    if (at === undefined) {
+      at = this.#scratch.reserve(code.length);
+      kernel.bytes.set(code, at);
+      this.#decoders.set(code, at);
     }
-    return text;
-  }
-
-  /** Compares the addresses: a caller may be missing in the data of a node, so depths alone are not enough. */
-  #isCalledBy(call: number, caller: number): boolean {
-    return this.#addressText(call).startsWith(`${this.#addressText(caller).slice(0, -1)},`);
-  }
-
-  #addressText(row: number): string {
-    const { memory, addresses, addressStarts } = this.#loaded;
-    const [start, end] = [addressStarts.at(row), addressStarts.at(row + 1)];
-    return memory.toString('latin1', addresses + start, addresses + end);
-  }
-
-  #data(row: number): DataRange {
-    const { memory, view, data, dataStarts } = this.#loaded;
-    return { memory, view, at: data + dataStarts.at(row), end: data + dataStarts.at(row + 1) };
-  }
-
-  #message(row: number): DataRange {
-    const { memory, messages, messageStarts } = this.#loaded;
-    const [start, end] = [messageStarts.at(row), messageStarts.at(row + 1)];
-    return rangeOf(decodeLogData(memory.toString('utf8', messages + start, messages + end)));
-  }
-
-  #keyId(transaction: number, position: number): number {
-    const { txKeys, keyStarts } = this.#loaded;
-    return txKeys.at(keyStarts.at(transaction) + position);
-  }
-
-  #decoder(slot: number, transaction: number, position: number): ProgramDecoder | undefined {
-    if (slot !== this.#decodersSlot) {
-      this.#decoders.clear();
-      this.#decodersSlot = slot;
+    if (++this.#entryCount > layout.DECODER_ENTRY_COUNT_MAX) {
+      const entries = this.#table + layout.DECODING_DECODERS;
+      kernel.bytes.fill(0, entries, this.#table + layout.DECODING_BYTES);
+      this.#entryCount = 1;
     }
-    const id = this.#keyId(transaction, position);
-    let decoder = this.#decoders.get(id);
-    if (decoder === undefined && !this.#decoders.has(id)) {
-      decoder = this.#idls.find(this.#keyText(id).slice(1, -1), slot);
-      this.#decoders.set(id, decoder);
+    const { headers, blockCount } = open.segment;
+    const slots = [headers.numberAt(0), headers.numberAt(blockCount - 1)] as const;
+    const isSame = this.#idls.isSameFor(this.#rows.programId(id), ...slots);
+    kernel.exports.setDecoder(this.#table, id, isSame ? noEnd : block + 1, at);
+  }
+
+  #provideText(kind: number, row: number, text: Buffer): void {
+    const { kernel } = this.#columns;
+    if (text.length > this.#textBytes) {
+      this.#textBytes = text.length * 2;
+      this.#text = this.#scratch.reserve(this.#textBytes);
     }
-    return decoder;
+    kernel.bytes.set(text, this.#text);
+    const values = [kind, row, this.#text, text.length];
+    kernel.ints.set(values, (this.#table + layout.DECODING_HOST_KIND) / 4);
   }
 
-  /** Returns the quoted text of a key. */
-  #keyText(id: number): string {
-    const known = this.#keyTexts.get(id);
-    if (known !== undefined) return known;
-    const { memory, keyTable } = this.#loaded;
-    const at = keyTable.at(id);
-    const length = elementAt(memory, at + KEY_TEXT_BYTES - 1);
-    // A key that was never written is not encoded yet.
-    const text =
-      length === 0
-        ? `"${encodeBase58(memory.subarray(at, at + 32))}"`
-        : memory.toString('latin1', at, at + length);
-    this.#keyTexts.set(id, text);
-    return text;
+  #loadKeys(): void {
+    loadKeyTexts(this.#columns.open, this.#columns, this.#selected);
   }
 
-  #startsOf(array: DecodedArray): Ints {
-    return array === 'logs' ? this.#loaded.logStarts : this.#loaded.insStarts;
+  /** Writes the addresses of the columns to the table, in the order of its layout; 0 for those that are not needed. */
+  #loadColumns(): void {
+    const columns = this.#columns;
+    const hasInstructions = this.#arrays.has('instructions');
+    const hasLogs = this.#arrays.has('logs') || this.#hasEvents;
+    const stored = (name: Parameters<GroupColumns['stored']>[0], isNeeded = true) =>
+      isNeeded ? columns.stored(name).at : 0;
+    const made = (name: Parameters<GroupColumns['made']>[0], isNeeded = true) =>
+      isNeeded ? columns.made(name).at : 0;
+    const addresses = [
+      ...[made('keyStarts'), stored('txKeys'), columns.open.keyTable],
+      stored('insProgram', hasInstructions),
+      stored('insAccounts', hasInstructions),
+      stored('insDepth', hasInstructions),
+      made('instructionStarts', hasInstructions),
+      made('accountStarts', hasInstructions),
+      made('dataStarts', hasInstructions),
+      stored('insData', hasInstructions),
+      stored('logKind', hasLogs),
+      stored('logProgram', hasLogs),
+      stored('logInstruction', hasLogs),
+      made('logStarts', hasLogs),
+      made('messageStarts', hasLogs),
+      stored('logText', hasLogs),
+      made('addressTextStarts', hasInstructions && hasLogs),
+      made('addressTexts', hasInstructions && hasLogs),
+    ];
+    columns.kernel.ints.set(addresses, (this.#table + layout.DECODING_COLUMNS) / 4);
   }
-
-  #write(array: DecodedArray, textOf: TextOf): RowTexts {
-    const { kernel, scratch, transactionCount } = this.#columns;
-    const count = this.#startsOf(array).at(transactionCount);
-    const ends = new Uint32Array(count + 1);
-    let length = 0;
-    this.#forEachRow(array, (slot, transaction, row) => {
-      const text = textOf(slot, transaction, row);
-      if (length + text.length * 3 > collected.length)
-        collected = grow(collected, length, text.length * 3);
-      length += collected.write(text, length);
-      ends[row + 1] = length;
-    });
-    // A row without a text ends where the row before it ends.
-    for (let row = 1; row <= count; row++)
-      if (ends[row] === 0) ends[row] = elementAt(ends, row - 1);
-    const target = { texts: scratch.reserve(length), starts: scratch.reserve((count + 1) * 4) };
-    kernel.bytes.set(collected.subarray(0, length), target.texts);
-    kernel.ints.set(ends, target.starts / 4);
-    if (collected.length > keptBytesMax) collected = Buffer.allocUnsafe(collectedBytesMin);
-    return target;
-  }
-
-  /** Calls a function for each selected row, with the slot and the position of its transaction. */
-  #forEachRow(
-    array: DecodedArray,
-    visit: (slot: number, transaction: number, row: number) => void,
-  ): void {
-    const { open, pages } = this.#columns;
-    const { memory } = this.#loaded;
-    const { marks } = this.#selected;
-    const flags = this.#selected.flags[array];
-    const starts = this.#startsOf(array);
-    for (const set of pages)
-      set.forEachPage((first, end, position) => {
-        let block = open.blockOf(first);
-        for (let number = first; number < end; number++) {
-          while (elementAt(open.transactionStarts, block + 1) <= number) block++;
-          const transaction = position + number - first;
-          if (memory[marks + transaction] === 0) continue;
-          const slot = open.segment.headers.numberAt(block);
-          const rowEnd = starts.at(transaction + 1);
-          for (let row = starts.at(transaction); row < rowEnd; row++)
-            if (memory[flags + row] !== 0) visit(slot, transaction, row);
-        }
-      });
-  }
-}
-
-function grow(buffer: Buffer, length: number, added: number): Buffer {
-  const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, length + added));
-  buffer.copy(larger, 0, 0, length);
-  return larger;
-}
-
-/** Returns the bytes of a log line of the kind `data`: base64 texts, separated by spaces. The line is escaped as in JSON. */
-function decodeLogData(message: string): Buffer {
-  const text = message.includes('\\') ? String(JSON.parse(`"${message}"`)) : message;
-  if (!text.includes(' ')) return Buffer.from(text, 'base64');
-  return Buffer.concat(text.split(' ').map((part) => Buffer.from(part, 'base64')));
 }

@@ -21,7 +21,6 @@ import {
   type FieldColumn,
 } from '../segment/layout/columns.ts';
 import type { ColumnReader, MadeColumn } from './make-column.ts';
-import type { DecodedArray, RowTexts } from './row-decoder.ts';
 
 const CODE = {
   uint: layout.STEP_UINT,
@@ -50,6 +49,9 @@ const CODE = {
   data: layout.STEP_DATA,
 } as const;
 
+/** The kinds of records that have the field `decoded`. */
+export type DecodedArray = 'instructions' | 'logs';
+
 export interface StepOperands {
   readonly p0: number;
   readonly w0: number;
@@ -69,8 +71,8 @@ export interface StepContext {
   readonly dialect: Dialect;
   /** The address of 32 bytes for the table of the step that writes address lookups. */
   readonly lookupTable: number;
-  /** Decodes the selected rows and returns where their texts are. */
-  readonly decode: (array: DecodedArray) => RowTexts;
+  /** Prepares decoding the selected rows and returns the operands of the step. */
+  readonly decode: (array: DecodedArray) => StepOperands;
   /** Writes to the kernel's memory. */
   readonly setInt: (address: number, value: number) => void;
 }
@@ -152,11 +154,8 @@ const codedText = (name: ColumnName): Step => ({
 });
 
 const decoded = (array: DecodedArray): Step => ({
-  code: CODE.rawText,
-  bind: (_, context) => {
-    const { texts, starts } = context.decode(array);
-    return { p0: texts, w0: 1, p1: starts };
-  },
+  code: layout.STEP_DECODED,
+  bind: (_, context) => context.decode(array),
 });
 
 const transactionIndex: Step = stored(CODE.transactionUint, 'txIndex');

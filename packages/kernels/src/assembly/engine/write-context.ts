@@ -17,3 +17,10 @@ export let limit: usize = 0;
 export function setLimit(end: usize): void {
   limit = end;
 }
+
+/** The block that is written, by its number in the segment. */
+export let block: u32 = 0;
+
+export function setBlock(number: u32): void {
+  block = number;
+}

@@ -8,8 +8,9 @@ import {
   STATE_TRANSACTION,
 } from '../../layout/writing';
 import { touchRows } from './touch-rows';
-import { limit, setLimit } from './write-context';
-import { copyText, writeRecord } from './write-values';
+import { limit, setBlock, setLimit } from './write-context';
+import { copyText } from './write-texts';
+import { writeRecord } from './write-values';
 
 // Where writing stopped because the buffer was full. `saveState` and `loadState` let queries take turns in the middle of a block.
 let stoppedBlock: u32 = 0;
@@ -73,6 +74,7 @@ export function writeLines(
   // Space for the end of a line is always reserved.
   setLimit(outLimit - 16);
   for (; stoppedBlock < blockEnd && out < goal; stoppedBlock++) {
+    setBlock(stoppedBlock);
     const block: usize = load<u32>(lines, LINES_BLOCKS) + (stoppedBlock - load<u32>(lines, LINES_FIRST_BLOCK)) * BLOCK_BYTES;
     if (isInLine == 0) {
       if (!hasLine(kinds, lines, block)) continue;
@@ -167,7 +169,8 @@ function writeTransactionRows(kind: usize, marks: usize, transactionEnd: u32, ou
   const starts: usize = load<u32>(kind, KIND_STARTS);
   const bit = load<u32>(kind, KIND_MARK);
   complete = false;
-  touchRows(kind, marks, stoppedTransaction, transactionEnd);
+  // Rows that were read ahead before writing stopped are in the cache.
+  if (stoppedInArray == 0) touchRows(kind, marks, stoppedTransaction, transactionEnd);
   for (; stoppedTransaction < transactionEnd; stoppedTransaction++) {
     if ((load<u8>(marks + stoppedTransaction) & bit) == 0) continue;
     const isOwn = starts == 0;

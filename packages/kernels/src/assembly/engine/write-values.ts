@@ -8,51 +8,22 @@ import {
   STEP_VERSION as VERSION, STEP_SIGNATURES as SIGNATURES, STEP_LOOKUPS as LOOKUPS, STEP_LOADED as LOADED,
   STEP_PAYER as PAYER, STEP_LOG_KIND as LOG_KIND, STEP_UINT_OR_NULL as UINT_OR_NULL, STEP_KEY_ID as KEY_ID,
   STEP_TRANSACTION_UINT as TRANSACTION_UINT, STEP_INSTRUCTION_TEXT as INSTRUCTION_TEXT, STEP_DATA as DATA,
+  STEP_DECODED as DECODED,
   STEP_BYTES, STEP_CODE, STEP_LABEL, STEP_P0, STEP_P1, STEP_P2, STEP_P3, STEP_TEXT_LENGTH, STEP_W0, STEP_W1,
   KEY_TEXT_BYTES, LOOKUPS_INDEXES, LOOKUPS_INDEX_STARTS, LOOKUPS_INDEX_WIDTH, LOOKUPS_KEYS, LOOKUPS_KEY_WIDTH,
   LOOKUPS_READONLY_COUNTS, LOOKUPS_READONLY_WIDTH,
 } from '../../layout/writing';
 import { base58Encode } from '../common/base58';
 import { writeUint, writeUlong } from '../../../../base/src/assembly/integers';
-import { keyText } from '../common/texts';
 import { loadInt, loadLong } from './columns';
 import { writeDataText } from './data-texts';
-import { keyStarts, keyTable, keys, limit } from './write-context';
+import { writeEightBytes } from './decode/hex-digits';
+import { writeDecoded } from './decode/write-decoded';
+import { keyStarts, keys, limit } from './write-context';
+import { copyText, hasMissingText, writeKeyId } from './write-texts';
 
 /** The maximum length of a value of fixed size with the text before it. */
 const STEP_OUTPUT_MAX: u32 = 128;
-
-/** Whether a record was not completed because the text of a key is not in memory. The host loads the key and writes the record again. */
-let isKeyMissing: bool = false;
-
-export function takeKeyMissing(): bool {
-  const isMissing = isKeyMissing;
-  isKeyMissing = false;
-  return isMissing;
-}
-
-// @ts-ignore: decorator
-@inline
-export function copyText(from: usize, length: u32, out: usize): usize {
-  v128.store(out, v128.load(from));
-  for (let copied: u32 = 16; copied < length; copied += 16) v128.store(out + copied, v128.load(from + copied));
-  return out + length;
-}
-
-// @ts-ignore: decorator
-@inline
-function writeKeyId(id: u32, out: usize): usize {
-  const text: usize = load<u32>(keyTable + (id << 2));
-  if (text == 0) {
-    isKeyMissing = true;
-    return out;
-  }
-  const length = keyText(text);
-  v128.store(out, v128.load(text));
-  v128.store(out, v128.load(text, 16), 16);
-  v128.store(out, v128.load(text, 32), 32);
-  return out + length;
-}
 
 // @ts-ignore: decorator
 @inline
@@ -104,7 +75,6 @@ const READONLY_INDEXES_TEXT = memory.data<u8>([
 const WRITABLE_INDEXES_TEXT = memory.data<u8>([
   0x2c, 0x22, 0x77, 0x72, 0x69, 0x74, 0x61, 0x62, 0x6c, 0x65, 0x49, 0x6e, 0x64, 0x65, 0x78, 0x65, 0x73, 0x22, 0x3a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 ]); // ,"writableIndexes":
-const HEX_DIGITS = memory.data<u8>([48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97, 98, 99, 100, 101, 102]);
 const KIND_TEXTS = memory.data<u8>([
   0x22, 0x6c, 0x6f, 0x67, 0x22, 0, 0, 0, 0x22, 0x64, 0x61, 0x74, 0x61, 0x22, 0, 0, 0x22, 0x6f, 0x74, 0x68, 0x65, 0x72, 0x22, 0,
 ]); // "log" "data" "other"
@@ -222,12 +192,8 @@ function writeHex(step: usize, row: u32, out: usize): usize {
   const bytes: usize = load<u32>(step, STEP_P0) + start;
   store<u32>(out, 0x00783022);
   out += 3;
-  // Converts eight bytes to sixteen digits at once. Digits beyond the length are overwritten.
-  const value = v128.load64_zero(bytes);
-  const low = v128.and(value, i8x16.splat(15));
-  const high = v128.and(i16x8.shr_u(value, 4), i8x16.splat(15));
-  const nibbles = i8x16.shuffle(high, low, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  v128.store(out, i8x16.swizzle(v128.load(HEX_DIGITS), nibbles));
+  // Digits beyond the length are overwritten.
+  writeEightBytes(bytes, out);
   out += count << 1;
   store<u8>(out++, 0x22);
   return out;
@@ -342,6 +308,8 @@ function writeValue(step: usize, code: u32, transaction: u32, row: u32, out: usi
     }
     case KEY_ID:
       return writeKeyId(loadInt(p0, w0, row), out);
+    case DECODED:
+      return writeDecoded(p0, w0, transaction, row, out);
     case TRANSACTION_UINT:
       return writeUint(loadInt(p0, w0, transaction), out);
     case INSTRUCTION_TEXT: {
@@ -366,7 +334,7 @@ export function writeRecord(steps: usize, stepCount: u32, transaction: u32, row:
     out = writeValue(step, load<u32>(step, STEP_CODE), transaction, row, out + load<u32>(step, STEP_TEXT_LENGTH));
     if (out == 0) return 0;
   }
-  if (isKeyMissing) return 0;
+  if (hasMissingText()) return 0;
   store<u8>(out++, 0x7d);
   return out;
 }
