@@ -11,18 +11,29 @@ export interface FlatField {
   readonly write: (builder: FlatBuilder) => void;
 }
 
+/** The memory of the last finished builder, which the next one uses. */
+let spare: Uint8Array<ArrayBuffer> | undefined;
 const firstBytes = 4_096;
 
 export class FlatBuilder {
-  #bytes = new Uint8Array(firstBytes);
-  #view = new DataView(this.#bytes.buffer);
+  #bytes: Uint8Array<ArrayBuffer>;
+  #view: DataView;
   #used = 0;
+
+  constructor() {
+    this.#bytes = spare ?? new Uint8Array(firstBytes);
+    this.#view = new DataView(this.#bytes.buffer);
+    spare = undefined;
+  }
 
   /** Returns the finished buffer, whose length is a multiple of 8. */
   finish(root: number): Uint8Array {
     this.#prepare(4, 8);
     this.reference(root);
-    return this.#bytes.slice(this.#bytes.length - this.#used);
+    const finished = this.#bytes.slice(this.#bytes.length - this.#used);
+    spare = this.#bytes;
+    this.#bytes = new Uint8Array(0);
+    return finished;
   }
 
   byte(value: number): void {
@@ -37,8 +48,11 @@ export class FlatBuilder {
     this.#view.setInt32(this.#take(4), value, true);
   }
 
+  /** A length or offset, which is not negative and fits a number. */
   long(value: number): void {
-    this.#view.setBigInt64(this.#take(8), BigInt(value), true);
+    const at = this.#take(8);
+    this.#view.setUint32(at, value >>> 0, true);
+    this.#view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
   }
 
   /** Writes the offset of something that was built before. */

@@ -11,11 +11,17 @@ export { writeUlong } from '../../../base/src/assembly/integers';
 export { setKeys } from './engine/write-context';
 export { takeKeyMissing } from './engine/write-texts';
 export { takeHeaderMissing, writeLines } from './engine/write-lines';
+export { collectBlockRows, collectRows, sumOfRanges } from './engine/gather/rows';
 export {
-  beginKeys, collectBlockRows, collectRows, copyKeyTexts, endKeys, gatherCoded, gatherEscaped, gatherFirstSignatures, gatherFlags, gatherHex, gatherInts,
-  gatherIntsOrNull, gatherKeyIds, gatherKeyLists, gatherKeyRanges, gatherKeys, gatherKeysOrNull, gatherLongs, gatherNullTexts, gatherNulls,
-  gatherOutcomes, gatherPaths, gatherPayers, gatherRanges, gatherSignatureLists, hasMissingKey, keyCount, sumOfRanges,
-} from './engine/gather';
+  gatherFlags, gatherInts, gatherIntsOrNull, gatherLongs, gatherNulls, gatherOutcomes, gatherTransactionInts,
+} from './engine/gather/values';
+export {
+  beginKeys, copyKeyBytes, copyKeyTexts, endKeys, gatherKeyIds, gatherKeyLists, gatherKeyRanges, gatherKeys, gatherKeysOrNull, gatherPayers, hasMissingKey,
+  keyCount,
+} from './engine/gather/keys';
+export { gatherCoded, gatherEscaped, gatherHex, gatherNullTexts, gatherRanges } from './engine/gather/texts';
+export { gatherSignatureBytes, gatherSignatureLists, gatherSignatures, gatherUnsigned } from './engine/gather/signatures';
+export { gatherInstructionRows, gatherOwnedRows, gatherParts, gatherPaths } from './engine/gather/lists';
 export { copyKeys, keyText } from './common/texts';
 export { DATA_TEXTS_BYTES, setDataTexts } from './engine/data-texts';
 export { DECODING_CACHE_BYTES, setDecodingCache, writeDecodedRows } from './engine/decode/write-decoded';

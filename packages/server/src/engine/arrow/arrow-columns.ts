@@ -14,7 +14,7 @@ import {
 } from '@sluice/protocol/field-table';
 import type { ArrowOutput, Selection } from '../../query/query.ts';
 import { STEPS, type Step, type StepOperands } from '../steps.ts';
-import type { Pending } from './block-values.ts';
+import type { Pending } from './batch-memory.ts';
 import type { GatheredRows } from './gathered-rows.ts';
 import { typedFields } from './typed-columns.ts';
 
@@ -44,7 +44,7 @@ const listOf = (type: ArrowType): ArrowType => ({ kind: 'list', item: field('ite
 const addressType = ({ addresses }: ArrowOutput): ArrowType =>
   addresses === 'binary' ? { kind: 'fixedBinary', byteCount: 32 } : { kind: 'dictionary' };
 const signatureType = ({ addresses }: ArrowOutput): ArrowType =>
-  addresses === 'binary' ? { kind: 'fixedBinary', byteCount: 64 } : utf8;
+  addresses === 'binary' ? { kind: 'fixedBinary', byteCount: 64 } : { kind: 'dictionary' };
 
 /** Returns the columns of the table that a selection has as its output. Every table begins with the slot and the time of the block. */
 export function arrowColumns(selection: Selection, arrow: ArrowOutput): readonly ArrowColumns[] {
@@ -116,7 +116,7 @@ const recordCounts: ArrowColumns = {
 function firstSignature(arrow: ArrowOutput): ArrowColumns {
   return {
     fields: [field('signature', signatureType(arrow), true)],
-    gather: (rows) => [rows.firstSignatures()],
+    gather: (rows) => [rows.signatures.first()],
   };
 }
 
@@ -142,14 +142,14 @@ function fieldColumns(
     case 'signatures':
       return {
         fields: [...firstSignature(arrow).fields, field(column, listOf(signatureType(arrow)))],
-        gather: (rows) => rows.signatures(),
+        gather: (rows) => [rows.signatures.first(), rows.signatures.all()],
       };
     case 'loadedAddresses':
       return {
         fields: ['writable', 'readonly'].map((part) =>
           field(`${column}_${part}`, listOf(addressType(arrow))),
         ),
-        gather: (rows) => rows.loadedAddresses(),
+        gather: (rows) => rows.keys.loaded(),
       };
     case 'addressTableLookups':
       return one(lookupType(arrow), false, (rows) => rows.lookups());
@@ -193,17 +193,17 @@ function valueColumn(
     case layout.STEP_LONG:
       return one(int64, false, (rows, p) => rows.longs(p));
     case layout.STEP_KEY:
-      return one(addressType(arrow), false, (rows, p) => rows.keys(p));
+      return one(addressType(arrow), false, (rows, p) => rows.keys.ofPositions(p));
     case layout.STEP_KEY_OR_NULL:
-      return one(addressType(arrow), true, (rows, p) => rows.keysOrNull(p));
+      return one(addressType(arrow), true, (rows, p) => rows.keys.orNull(p));
     case layout.STEP_PAYER:
-      return one(addressType(arrow), true, (rows, p) => rows.payers(p));
+      return one(addressType(arrow), true, (rows, p) => rows.keys.payers(p));
     case layout.STEP_KEY_ID:
-      return one(addressType(arrow), false, (rows, p) => rows.keyIds(p));
+      return one(addressType(arrow), false, (rows, p) => rows.keys.ofIds(p));
     case layout.STEP_KEYS:
-      return one(listOf(addressType(arrow)), false, (rows, p) => rows.keyLists(p));
+      return one(listOf(addressType(arrow)), false, (rows, p) => rows.keys.lists(p));
     case layout.STEP_STATIC_KEYS:
-      return one(listOf(addressType(arrow)), false, (rows) => rows.staticKeys());
+      return one(listOf(addressType(arrow)), false, (rows) => rows.keys.statics());
     case layout.STEP_FLAG:
       return one(bool, false, (rows, p) => rows.flags(p));
     case layout.STEP_COMMITTED:

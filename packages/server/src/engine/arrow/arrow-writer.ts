@@ -30,17 +30,18 @@ import { RowDecoder } from '../row-decoder.ts';
 import { Scratch } from '../scratch.ts';
 import type { Step, StepContext, StepOperands } from '../steps.ts';
 import { arrowColumns } from './arrow-columns.ts';
+import { BatchMemory, type Range } from './batch-memory.ts';
 import type { RowLists } from './block-values.ts';
-import { GatheredRows } from './gathered-rows.ts';
+import { GatheredRows, type RecordSource } from './gathered-rows.ts';
+import type { WantedSignatures } from './gathered-signatures.ts';
 
 /** A record batch ends after the block with which it reaches this number of rows, so that a reader gets rows early and buffers stay small. */
-const batchRowsGoal = 1 << 14;
+const batchRowsGoal = 1 << 16;
 
-/** The buffers of finished writers, which the next ones use: new ones would burden the garbage collector. */
-const freeBuffers: Uint8Array[] = [];
-const freeCountMax = 4;
-const keptBytesMax = 1 << 24;
-const noBytes = new Uint8Array(0);
+/** A buffer of at least this length is returned as it is. Shorter ones are joined. */
+const ownPieceBytesMin = pieceBytesMax >> 2;
+/** The memory in which a thread joins buffers. New memory for each query would burden the garbage collector. */
+let joined: Uint8Array | undefined;
 
 interface ArrowWriterOptions {
   readonly selection: Selection;
@@ -54,10 +55,13 @@ interface BatchRows {
   readonly lastBlock: number;
 }
 
-interface RowReader {
-  readonly bind: (step: Step) => StepOperands;
-  readonly decoder: () => RowDecoder;
+interface FoundRecords extends RecordSource {
+  /** Loads the keys of the selected records that are not in memory. */
+  readonly loadKeys: () => void;
 }
+
+/** A part of a message: bytes, or where they are in the kernel's memory. */
+type Part = Uint8Array | Range;
 
 export class ArrowWriter implements BatchWriter {
   isAtLineEnd = true;
@@ -72,9 +76,7 @@ export class ArrowWriter implements BatchWriter {
   readonly #hasDictionary: boolean;
   /** Memory for one record batch. */
   readonly #scratch: Scratch;
-  /** The address of a table with the index of each key of the segment in the batch, plus one; 0 while there is no such table. */
-  #indexTable = 0;
-  #out: Uint8Array = noBytes;
+  readonly #signatures: WantedSignatures;
 
   constructor(open: EngineSegment, options: ArrowWriterOptions, kernel: EngineKernel) {
     this.#open = open;
@@ -85,13 +87,13 @@ export class ArrowWriter implements BatchWriter {
     this.#fields = this.#columns.flatMap(({ fields }) => fields);
     this.#hasDictionary = this.#fields.some(usesDictionary);
     this.#scratch = new Scratch(kernel);
+    const names = this.#fields.map(({ name }) => name);
+    const hasFirst = names.includes('signature');
+    this.#signatures = names.includes('signatures') ? 'all' : hasFirst ? 'first' : 'none';
   }
 
   release(): void {
     this.#scratch.release();
-    if (this.#out.length <= keptBytesMax && freeBuffers.length < freeCountMax)
-      freeBuffers.push(this.#out);
-    if (this.#indexTable !== 0) this.#kernel.release(this.#indexTable);
   }
 
   /** A record batch without rows. */
@@ -102,21 +104,21 @@ export class ArrowWriter implements BatchWriter {
   }
 
   *write({ blocks, found }: SelectedBatch): Generator<Uint8Array> {
-    const read = found === undefined ? undefined : this.#reader(found);
+    const read = found === undefined ? undefined : this.#recordsOf(found);
     const batches =
       this.#array === undefined
         ? this.#blockRows(blocks, found)
         : this.#recordRows(this.#array, blocks, found);
-    for (const { lists, lastBlock } of batches) {
-      const length = this.#encode({ lists, lastBlock }, found, read);
-      for (let start = 0; start < length; start += pieceBytesMax) {
-        const end = Math.min(start + pieceBytesMax, length);
-        this.isAtLineEnd = end === length;
-        if (this.isAtLineEnd) {
-          this.lastLineBlock = lastBlock;
+    for (const batch of batches) {
+      const parts = this.#encode(batch, read);
+      this.isAtLineEnd = false;
+      for (const { piece, isLast } of this.#join(parts)) {
+        if (isLast) {
+          this.isAtLineEnd = true;
+          this.lastLineBlock = batch.lastBlock;
           this.lineCount++;
         }
-        yield this.#out.subarray(start, end);
+        yield piece;
       }
     }
   }
@@ -186,8 +188,8 @@ export class ArrowWriter implements BatchWriter {
     if (count > 0) yield { lists: { rows, transactions, count, runs }, lastBlock: to - 1 };
   }
 
-  /** Returns the functions that load the columns of a step, and that make the decoder, once for all record batches. */
-  #reader({ columns, selected }: FoundRows): RowReader {
+  /** Returns the functions that load the columns of a step and make the decoder, once for all record batches, and a function that loads missing keys. */
+  #recordsOf({ columns, selected }: FoundRows): FoundRecords {
     const bound = new Map<Step, StepOperands>();
     let made: RowDecoder | undefined;
     const decoder = () => {
@@ -205,73 +207,66 @@ export class ArrowWriter implements BatchWriter {
       bound.set(step, operands);
       return operands;
     };
-    return { bind, decoder };
+    const loadKeys = () => loadKeyTexts(this.#open, columns, selected);
+    return { columns, bind, decoder, loadKeys };
   }
 
-  /** Writes a record batch with its dictionary to the buffer. Returns its length. */
-  #encode(
-    { lists, lastBlock }: BatchRows,
-    found: FoundRows | undefined,
-    read: RowReader | undefined,
-  ): number {
+  /** Returns a record batch with its dictionary, in parts. */
+  #encode({ lists, lastBlock }: BatchRows, source: FoundRecords | undefined): Part[] {
     const { exports } = this.#kernel;
     this.#scratch.reset();
-    const rows = new GatheredRows({
-      open: this.#open,
-      kernel: this.#kernel,
-      scratch: this.#scratch,
-      columns: found?.columns,
-      lists,
-      bind: read?.bind,
-      decoder: read?.decoder,
-      isBinary: this.#options.arrow.addresses === 'binary',
-      distinct: this.#beginKeys(found),
-    });
+    const isBinary = this.#options.arrow.addresses === 'binary';
+    const memory = new BatchMemory(this.#kernel, this.#scratch, lists);
     try {
+      const options = { open: this.#open, source, isBinary, signatures: this.#signatures };
+      const rows = new GatheredRows(memory, options);
       const pending = this.#columns.flatMap(({ gather }) => gather(rows));
-      if (found !== undefined && exports.hasMissingKey() !== 0)
-        loadKeyTexts(this.#open, found.columns, found.selected);
+      if (source !== undefined && exports.hasMissingKey() !== 0) source.loadKeys();
+      if (source !== undefined && isBinary) rows.keys.loadBytes();
       const texts = this.#hasDictionary ? rows.dictionary() : undefined;
       const dictionary = texts === undefined ? [] : encodeDictionary(texts());
       const columns = pending.map((finish) => finish());
       const batch = encodeBatch(columns, lists.count, this.#metadata(lastBlock));
-      return this.#copyOut([...dictionary, ...batch]);
+      return [...dictionary, ...batch].map((part) => this.#locate(part));
     } finally {
       exports.endKeys();
     }
   }
 
-  /** Prepares the table of the keys of a batch. Returns the address of the list of their ids. */
-  #beginKeys(found: FoundRows | undefined): number {
-    const kernel = this.#kernel;
-    if (found === undefined) {
-      kernel.exports.beginKeys(0, 0);
-      return 0;
-    }
-    const { columns } = found;
-    const { addressCount } = this.#open.segment.directory;
-    const keys = columns.stored('txKeys');
-    const starts = columns.made('keyStarts');
-    if (this.#indexTable === 0) {
-      this.#indexTable = kernel.allocate(addressCount * 4);
-      kernel.bytes.fill(0, this.#indexTable, this.#indexTable + addressCount * 4);
-    }
-    const distinct = this.#scratch.reserve(addressCount * 4);
-    kernel.exports.setKeys(starts.at, keys.at, this.#open.keyTable);
-    kernel.exports.beginKeys(this.#indexTable, distinct);
-    return distinct;
+  /** Returns where a part is in the kernel's memory, because a view of it is invalid once another query has reserved more. */
+  #locate(part: Uint8Array): Part {
+    if (part.buffer !== this.#kernel.bytes.buffer) return part;
+    return { at: part.byteOffset, length: part.length };
   }
 
-  #copyOut(parts: readonly Uint8Array[]): number {
-    const length = parts.reduce((sum, part) => sum + part.length, 0);
-    if (this.#out.length === 0) this.#out = freeBuffers.pop() ?? noBytes;
-    if (length > this.#out.length) this.#out = Buffer.allocUnsafeSlow(Math.ceil(length * 1.5));
-    let at = 0;
+  /** Joins short parts to pieces, and divides long ones. */
+  *#join(parts: readonly Part[]): Generator<{ piece: Uint8Array; isLast: boolean }> {
+    joined ??= Buffer.allocUnsafeSlow(pieceBytesMax);
+    let left = parts.reduce((sum, { length }) => sum + length, 0);
+    let used = 0;
+    const take = (piece: Uint8Array) => {
+      left -= piece.length;
+      used = 0;
+      return { piece, isLast: left === 0 };
+    };
     for (const part of parts) {
-      this.#out.set(part, at);
-      at += part.length;
+      const isOwn = part.length >= ownPieceBytesMin;
+      if (used > 0 && (isOwn || used + part.length > pieceBytesMax))
+        yield take(joined.subarray(0, used));
+      if (!isOwn) {
+        joined.set(this.#bytesOf(part), used);
+        used += part.length;
+        continue;
+      }
+      for (let start = 0; start < part.length; start += pieceBytesMax)
+        yield take(this.#bytesOf(part).subarray(start, start + pieceBytesMax));
     }
-    return length;
+    if (used > 0) yield take(joined.subarray(0, used));
+  }
+
+  #bytesOf(part: Part): Uint8Array {
+    if (part instanceof Uint8Array) return part;
+    return this.#kernel.bytes.subarray(part.at, part.at + part.length);
   }
 
   #metadata(block: number): ArrowMetadata {

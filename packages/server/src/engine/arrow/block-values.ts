@@ -7,20 +7,16 @@ import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import type { BlockHeaders } from '../../segment/read/block-table.ts';
 import type { Segment } from '../../segment/read/open-segment.ts';
 import { parentHashOnWire } from '../header-texts.ts';
-
-/** Returns the memory of a column. It is called when the keys of all columns are known, and reserves no memory of the kernel. */
-export type Pending = () => ColumnData;
+import type { BatchMemory, Pending, Range } from './batch-memory.ts';
 
 export const keyByteCount = 32;
 
 export interface BlockValuesOptions {
   readonly segment: Segment;
-  /** The blocks by their number in the segment, each with the end of its rows. */
-  readonly runs: readonly { readonly block: number; readonly end: number }[];
   /** Whether hashes are bytes and not indexes of the dictionary. */
   readonly isBinary: boolean;
-  /** Returns the number of keys in the dictionary, which come before the hashes of blocks. */
-  readonly keyCount: () => number;
+  /** Returns the index of the first hash in the dictionary, in which hashes come last. */
+  readonly firstIndex: () => number;
 }
 
 /** The rows of a batch. */
@@ -29,34 +25,35 @@ export interface RowLists {
   readonly rows: number;
   readonly transactions: number;
   readonly count: number;
-  readonly runs: BlockValuesOptions['runs'];
+  /** The blocks by their number in the segment, each with the end of its rows. */
+  readonly runs: readonly { readonly block: number; readonly end: number }[];
 }
 
 export class BlockValues {
   /** Hashes with their index among the hashes of the dictionary. */
   readonly texts = new Map<string, number>();
+  readonly #memory: BatchMemory;
   readonly #options: BlockValuesOptions;
-  readonly #count: number;
 
-  constructor(options: BlockValuesOptions) {
+  constructor(memory: BatchMemory, options: BlockValuesOptions) {
+    this.#memory = memory;
     this.#options = options;
-    this.#count = options.runs.at(-1)?.end ?? 0;
   }
 
   /** A value of 64 bits of each row's block. */
   longs(valueIn: (headers: BlockHeaders, block: number) => number | bigint | null): Pending {
-    const out = new BigInt64Array(this.#count);
-    const valid = allValid(this.#count);
+    const { runs, count } = this.#memory.lists;
+    const [out, valid] = [this.#memory.reserve(count * 8), this.#memory.validity()];
+    const values = new BigInt64Array(this.#memory.kernel.bytes.buffer, out.at, count);
     let nulls = 0;
     let start = 0;
-    for (const { block, end } of this.#options.runs) {
+    for (const { block, end } of runs) {
       const value = valueIn(this.#options.segment.headers, block);
-      if (value !== null) out.fill(BigInt(value), start, end);
-      else nulls += clearBits(valid, start, end);
+      values.fill(BigInt(value ?? 0), start, end);
+      if (value === null) nulls += clearBits(this.#memory.view(valid), start, end);
       start = end;
     }
-    const buffers = [nulls === 0 ? noBytes : valid, new Uint8Array(out.buffer)];
-    return () => ({ length: this.#count, nullCount: nulls, buffers, children: [] });
+    return () => this.#memory.flat(nulls, valid, out);
   }
 
   parentHashes(): Pending {
@@ -71,30 +68,34 @@ export class BlockValues {
   /** A hash of each row's block. */
   hashes(textOf: (headers: BlockHeaders, block: number) => string | null): Pending {
     const { headers } = this.#options.segment;
-    const texts = this.#options.runs.map(({ block }) => textOf(headers, block));
+    const { runs, count } = this.#memory.lists;
+    const texts = runs.map(({ block }) => textOf(headers, block));
     for (const text of texts)
       if (text !== null && !this.texts.has(text)) this.texts.set(text, this.texts.size);
-    return () => this.#hashColumn(texts);
+    const valueBytes = this.#options.isBinary ? keyByteCount : 4;
+    const [out, valid] = [this.#memory.reserveZeroed(count * valueBytes), this.#memory.validity()];
+    return () => this.#hashColumn(texts, out, valid);
   }
 
-  #hashColumn(texts: readonly (string | null)[]): ColumnData {
-    const { isBinary } = this.#options;
-    const indexes = new Int32Array(this.#count);
-    const keys = Buffer.alloc(isBinary ? this.#count * keyByteCount : 0);
-    const valid = allValid(this.#count);
-    const firstIndex = this.#options.keyCount();
+  #hashColumn(texts: readonly (string | null)[], out: Range, valid: Range): ColumnData {
+    const { isBinary, firstIndex } = this.#options;
+    const { ints, bytes } = this.#memory.kernel;
+    const first = firstIndex();
     let nullCount = 0;
     let start = 0;
-    for (const [i, { end }] of this.#options.runs.entries()) {
+    for (const [i, { end }] of this.#memory.lists.runs.entries()) {
       const text = texts[i] ?? null;
-      if (text === null) nullCount += clearBits(valid, start, end);
-      else if (isBinary) keys.fill(decodeKey(text), start * keyByteCount, end * keyByteCount);
-      else indexes.fill(firstIndex + (this.texts.get(text) ?? 0), start, end);
+      if (text === null) nullCount += clearBits(this.#memory.view(valid), start, end);
+      else if (isBinary)
+        Buffer.from(bytes.buffer, out.at, out.length).fill(
+          decodeKey(text),
+          start * keyByteCount,
+          end * keyByteCount,
+        );
+      else ints.fill(first + (this.texts.get(text) ?? 0), out.at / 4 + start, out.at / 4 + end);
       start = end;
     }
-    const values = isBinary ? keys : new Uint8Array(indexes.buffer);
-    const buffers = [nullCount === 0 ? noBytes : valid, values];
-    return { length: this.#count, nullCount, buffers, children: [] };
+    return this.#memory.flat(nullCount, valid, out);
   }
 
   recordCounts(): readonly Pending[] {
@@ -104,10 +105,6 @@ export class BlockValues {
     );
   }
 }
-
-const noBytes = new Uint8Array(0);
-
-const allValid = (count: number) => new Uint8Array(Math.ceil(count / 8)).fill(0xff);
 
 /** Clears the bits from `start` up to `end`. Returns their number. */
 function clearBits(bits: Uint8Array, start: number, end: number): number {
@@ -122,40 +119,9 @@ function decodeKey(text: string): Uint8Array {
   return key;
 }
 
-/** Returns keys of 32 bytes each. A key whose text was needed before is in memory only as a text. */
-export function readKeyBytes(
-  ids: readonly number[],
-  addressOf: (id: number) => number,
-  bytes: Uint8Array,
-): Uint8Array {
-  // At least one key, because a null refers to the first one.
-  const keys = new Uint8Array(Math.max(ids.length, 1) * keyByteCount);
-  for (const [i, id] of ids.entries()) {
-    const at = addressOf(id);
-    const length = bytes[at + KEY_TEXT_BYTES - 1] ?? 0;
-    const key =
-      length === 0
-        ? bytes.subarray(at, at + keyByteCount)
-        : decodeKey(Buffer.from(bytes.subarray(at + 1, at + length - 1)).toString('latin1'));
-    keys.set(key, i * keyByteCount);
-  }
-  return keys;
-}
-
-/** Returns a column of texts with further ones at its end. */
-export function appendTexts(
-  starts: Uint32Array,
-  bytes: Uint8Array,
-  added: readonly string[],
-): ColumnData {
-  const allStarts = new Int32Array(starts.length + added.length);
-  allStarts.set(starts);
-  for (const [i, text] of added.entries())
-    allStarts[starts.length + i] = (allStarts[starts.length + i - 1] ?? 0) + text.length;
-  const buffers = [
-    new Uint8Array(0),
-    new Uint8Array(allStarts.buffer),
-    Buffer.concat([bytes, Buffer.from(added.join(''))]),
-  ];
-  return { length: allStarts.length - 1, nullCount: 0, buffers, children: [] };
+/** Returns a key in the kernel's memory. A key whose text was needed before is in memory only as a text. */
+export function keyBytesAt(at: number, bytes: Uint8Array): Uint8Array {
+  const length = bytes[at + KEY_TEXT_BYTES - 1] ?? 0;
+  if (length === 0) return bytes.subarray(at, at + keyByteCount);
+  return decodeKey(Buffer.from(bytes.subarray(at + 1, at + length - 1)).toString('latin1'));
 }

@@ -2,7 +2,7 @@
 import type { ArrowField, ArrowType, ColumnData } from '@sluice/arrow/arrow-type';
 import { ColumnBuffer, type ValueType } from '@sluice/decode/typed-instruction';
 import type { DecodedInstruction } from '../../query/query.ts';
-import type { Pending } from './block-values.ts';
+import type { Pending } from './batch-memory.ts';
 
 const ARROW_TYPES: Readonly<Record<ValueType, ArrowType>> = {
   uint32: { kind: 'int', bits: 32, isSigned: false },
