@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
 import { arrowBenchmark } from './arrow.ts';
+import { arrowHttpBenchmark } from './arrow-http.ts';
 import { type Benchmark, UsageFailure } from './benchmark.ts';
 import { binaryImportBenchmark } from './binary-import.ts';
 import { clientBenchmark } from './client/client-benchmark.ts';
@@ -20,6 +21,7 @@ const benchmarks: readonly Benchmark[] = [
   simulatorBenchmark,
   deflateBenchmark,
   arrowBenchmark,
+  arrowHttpBenchmark,
   decodingBenchmark,
   firstScanBenchmark,
   serviceBenchmark,

@@ -218,7 +218,7 @@ function valueColumn(
       return one(utf8, true, (rows, p) => rows.codedTexts(p, false));
     default:
       assert(wire === 'decoded', 'every step of a field has a column');
-      return one(utf8, true, (rows, p) => rows.jsonTexts(p));
+      return one(utf8, true, (rows, p) => rows.bytes(p, true));
   }
 }
 

@@ -40,11 +40,9 @@ export class GatheredKeys {
     memory.exports.beginKeys(table, this.#distinct, textsBefore);
   }
 
-  ofPositions({ p0, w0 }: StepOperands): Pending {
+  ofPositions(operands: StepOperands): Pending {
     const { rows, transactions, count } = this.#memory.lists;
-    const out = this.#memory.reserve(count * 4);
-    this.#memory.exports.gatherKeys(p0, w0, rows, transactions, count, out.at);
-    return this.#column(count, 0, noRange, out);
+    return this.ofRows(operands, rows, transactions, count);
   }
 
   orNull({ p0, w0 }: StepOperands): Pending {
@@ -100,7 +98,7 @@ export class GatheredKeys {
     return this.#list(starts, out);
   }
 
-  /** Returns a function for a column with the keys at positions of listed transactions. */
+  /** Keys of listed rows, by their position in the list of each one's transaction. */
   ofRows({ p0, w0 }: StepOperands, rows: number, owners: number, count: number): Pending {
     const out = this.#memory.reserve(count * 4);
     this.#memory.exports.gatherKeys(p0, w0, rows, owners, count, out.at);

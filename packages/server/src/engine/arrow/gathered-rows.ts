@@ -163,23 +163,14 @@ export class GatheredRows {
     return this.codedTexts({ p0, w0, p1: starts.at, p2: bytes.at }, true);
   }
 
-  bytes({ p0, p1 = 0 }: StepOperands): Pending {
-    const memory = this.#memory;
-    const { rows, count } = memory.lists;
-    const starts = memory.starts();
-    const out = memory.reserve(memory.exports.sumOfRanges(p1, rows, count));
-    memory.exports.gatherRanges(p0, p1, 0, rows, count, starts.at, out.at);
-    return () => memory.texts(0, noRange, starts, out);
-  }
-
-  /** Texts of JSON, of which `null` is a null. */
-  jsonTexts({ p0, p1 = 0 }: StepOperands): Pending {
+  /** Values of variable length: bytes, or texts of JSON, of which `null` is a null. */
+  bytes({ p0, p1 = 0 }: StepOperands, isJson = false): Pending {
     const memory = this.#memory;
     const { rows, count } = memory.lists;
     const [starts, valid] = [memory.starts(), memory.validity()];
     const out = memory.reserve(memory.exports.sumOfRanges(p1, rows, count));
     memory.exports.gatherRanges(p0, p1, 0, rows, count, starts.at, out.at);
-    const nulls = memory.exports.gatherNullTexts(p0, p1, rows, count, valid.at);
+    const nulls = isJson ? memory.exports.gatherNullTexts(p0, p1, rows, count, valid.at) : 0;
     return () => memory.texts(nulls, valid, starts, out);
   }
 

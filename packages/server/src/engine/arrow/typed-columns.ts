@@ -1,5 +1,6 @@
 /** The Arrow columns of the arguments and accounts of one instruction, by its IDL. */
 import type { ArrowField, ArrowType, ColumnData } from '@sluice/arrow/arrow-type';
+import { bytesOf, textBuffers, validityOf } from '@sluice/arrow/value-buffers';
 import { ColumnBuffer, type ValueType } from '@sluice/decode/typed-instruction';
 import type { DecodedInstruction } from '../../query/query.ts';
 import type { Pending } from './batch-memory.ts';
@@ -76,32 +77,6 @@ function columnOf(
           : bytesOf(longs.length > 0 ? longs : ints),
       ];
   return { length: count, nullCount, buffers: [valid, ...values], children: [] };
-}
-
-const bytesOf = ({ buffer }: Uint32Array | Int32Array) => new Uint8Array(buffer);
-
-/** Returns a bit for each row, and how many of them are not set. */
-function validityOf(
-  count: number,
-  isSet: (row: number) => boolean,
-): { readonly bits: Uint8Array; readonly nullCount: number } {
-  const bits = new Uint8Array(Math.ceil(count / 8));
-  let nullCount = 0;
-  for (let row = 0; row < count; row++) {
-    if (isSet(row)) bits[row >> 3] = (bits[row >> 3] ?? 0) | (1 << (row & 7));
-    else nullCount++;
-  }
-  return { bits, nullCount };
-}
-
-function textBuffers(texts: readonly (string | null)[]): readonly Uint8Array[] {
-  const starts = new Int32Array(texts.length + 1);
-  let at = 0;
-  for (const [row, text] of texts.entries()) {
-    at += text === null ? 0 : Buffer.byteLength(text);
-    starts[row + 1] = at;
-  }
-  return [bytesOf(starts), Buffer.from(texts.map((text) => text ?? '').join(''))];
 }
 
 /** The rows of a column of accounts that were passed. Addresses are those of lists of 32-bit integers in the kernel's memory. */

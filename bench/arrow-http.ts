@@ -1,0 +1,161 @@
+/**
+ * Compares the rows per second of Arrow tables with those of JSON lines over HTTP, by the processor time of a service in its default
+ * configuration: what reading the ledger, writing, compressing and sending take.
+ */
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import { ArrowStreamReader } from '@sluice/arrow/ipc-reader';
+import { ARROW_STREAM_TYPE, type ArrowTable } from '@sluice/protocol/arrow-table';
+import { type Benchmark, quantilesOf } from './benchmark.ts';
+import { corpusBlocks } from './corpus-blocks.ts';
+import { makeQueries } from './first-scan/make-queries.ts';
+import { readArgs, readCount } from './read-args.ts';
+import { alignTable } from './report-text.ts';
+import { datasetName, ServiceProcess } from './service/processes.ts';
+import { ScenarioFailure } from './service/scenario.ts';
+import { importSimulated, prepareStoredData } from './service/stored-data.ts';
+import { linesOf, type QueryBody, tablesOf } from './table-bodies.ts';
+
+const encodings = ['identity', 'gzip'] as const;
+type Encoding = (typeof encodings)[number];
+const firstSlot = 1_000;
+const sampleBlockCount = 12;
+/** The system counts processor time in steps of 10 ms, so a sample has many responses. */
+const sampleSeconds = 0.15;
+
+interface Side {
+  readonly table: ArrowTable | undefined;
+  readonly body: QueryBody;
+  /** The processor time of each response, by sample. */
+  readonly ms: number[];
+  sentBytes: number;
+}
+
+/** A table, and lines with the same rows. */
+interface Pair {
+  readonly table: ArrowTable;
+  readonly arrow: Side;
+  readonly json: Side;
+  readonly rowCount: number;
+}
+
+interface Service {
+  readonly service: ServiceProcess;
+  readonly encoding: Encoding;
+}
+
+export const arrowHttpBenchmark: Benchmark = {
+  name: 'arrow-http',
+  summary:
+    'rows of Arrow tables over HTTP against those of JSON lines, by processor time of the service',
+  options: [
+    '--blocks N    blocks of the simulated ledger (default 40)',
+    '--seed N      its seed (default 1)',
+    '--runs N      samples of each response (default 5)',
+    '--only Q      one of the queries (default: all)',
+  ],
+  async run(print, args) {
+    const text = { type: 'string' } as const;
+    const values = readArgs(args, { blocks: text, seed: text, runs: text, only: text });
+    const runCount = readCount('runs', values.runs, { fallback: 5, min: 1 });
+    const seed = readCount('seed', values.seed, { fallback: 1, min: 0 });
+    const blockCount = readCount('blocks', values.blocks, { fallback: 40, min: 2 });
+    const stored = { seed, profile: '2025', firstSlot, blockCount } as const;
+    const data = await prepareStoredData({
+      name: `arrow-${blockCount}`,
+      seed,
+      make: (folder) => importSimulated(folder, stored),
+    });
+    const sample = [...corpusBlocks({ seed, blockCount: sampleBlockCount })];
+    const queries = makeQueries({ sample, hasRareAccount: false }).filter(
+      ({ name, isOfAllBlocks }) => !isOfAllBlocks && (values.only ?? name) === name,
+    );
+    // The last slot is left out, because the answer of a whole segment would be cached.
+    const range = { fromBlock: firstSlot, toBlock: firstSlot + blockCount - 2 };
+    print(`${blockCount} blocks of the simulated ledger, seed ${seed}, ${runCount} samples`);
+    const service = await ServiceProcess.start(data);
+    try {
+      for (const encoding of encodings) {
+        const heading = ['query', 'rows', 'lines ms', 'tables ms', 'rate', 'same rows', 'bytes'];
+        const rows = [[...heading, 'same rows, each table']];
+        for (const { name, body } of queries) {
+          const cells = await compare({ service, encoding }, { ...body, ...range }, runCount);
+          rows.push([name, ...cells]);
+        }
+        print(encoding);
+        for (const line of alignTable(rows)) print(line);
+      }
+    } finally {
+      await service.process.stop();
+    }
+  },
+};
+
+/** Alternates the sides, so that other load affects all equally. */
+async function compare(service: Service, body: QueryBody, runCount: number): Promise<string[]> {
+  const { fromBlock, toBlock } = body;
+  const side = (each: QueryBody, table?: ArrowTable): Side => ({
+    ...{ table, ms: [], sentBytes: 0 },
+    body: { ...each, fromBlock, toBlock },
+  });
+  const lines = side(body);
+  const tables: Pair[] = [];
+  for (const table of tablesOf(body)) {
+    const pair = { table, arrow: side(body, table), json: side(linesOf(body, table)) };
+    const rowCount = await countRows(service, pair.arrow);
+    if (rowCount > 0) tables.push({ ...pair, rowCount });
+  }
+  for (let run = -1; run < runCount; run++)
+    for (const each of [lines, ...tables.flatMap(({ arrow, json }) => [arrow, json])])
+      await takeSample(service, each, run >= 0);
+  const ms = (each: Side) => quantilesOf(each.ms).p50;
+  const sum = (of: (table: (typeof tables)[number]) => number) =>
+    tables.reduce((total, table) => total + of(table), 0);
+  const times = (value: number) => `${value.toFixed(2)} ×`;
+  const [arrowMs, jsonMs] = [sum(({ arrow }) => ms(arrow)), sum(({ json }) => ms(json))];
+  return [
+    String(sum(({ rowCount }) => rowCount)),
+    ms(lines).toFixed(1),
+    arrowMs.toFixed(1),
+    times(ms(lines) / arrowMs),
+    times(jsonMs / arrowMs),
+    times(sum(({ arrow }) => arrow.sentBytes) / lines.sentBytes),
+    tables.map(({ table, arrow, json }) => `${table} ${times(ms(json) / ms(arrow))}`).join(', '),
+  ];
+}
+
+async function takeSample(target: Service, side: Side, isCounted: boolean): Promise<void> {
+  const { process } = target.service;
+  const startSeconds = process.cpuSeconds();
+  let count = 0;
+  let seconds = 0;
+  for (; seconds < sampleSeconds; count++) {
+    const bytes = await send(target, side);
+    side.sentBytes = bytes.reduce((sum, { length }) => sum + length, 0);
+    seconds = process.cpuSeconds() - startSeconds;
+  }
+  if (isCounted) side.ms.push((seconds * 1e3) / count);
+}
+
+async function countRows(target: Service, side: Side): Promise<number> {
+  const bytes = Buffer.concat(await send(target, side));
+  const reader = new ArrowStreamReader();
+  const plain = target.encoding === 'gzip' ? gunzipSync(bytes) : bytes;
+  return reader.push(plain).reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Returns the body of a response as it was sent. */
+async function send({ service, encoding }: Service, { table, body }: Side): Promise<Buffer[]> {
+  const parameters = table === undefined ? '' : `?table=${table}`;
+  const path = `/datasets/${datasetName}/stream${parameters}`;
+  const accept = table === undefined ? 'application/jsonl' : ARROW_STREAM_TYPE;
+  const headers = { 'content-type': 'application/json', accept, 'accept-encoding': encoding };
+  const sent = request({ port: service.port, method: 'POST', path, headers });
+  sent.end(JSON.stringify(body));
+  const [response] = await once(sent, 'response');
+  const pieces: Buffer[] = [];
+  for await (const piece of response) pieces.push(piece);
+  if (response.statusCode !== 200) throw new ScenarioFailure(`${Buffer.concat(pieces)}`);
+  return pieces;
+}
