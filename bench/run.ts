@@ -1,11 +1,13 @@
 /** `npm run bench -- NAME…` runs benchmarks by name; without a name, all of them. */
 import { arrowBenchmark } from './arrow.ts';
 import { arrowHttpBenchmark } from './arrow-http.ts';
+import { arrowLz4Benchmark } from './arrow-lz4.ts';
 import { type Benchmark, UsageFailure } from './benchmark.ts';
 import { binaryImportBenchmark } from './binary-import.ts';
 import { clientBenchmark } from './client/client-benchmark.ts';
 import { decodingBenchmark } from './decoding.ts';
 import { deflateBenchmark } from './deflate.ts';
+import { exportBenchmark } from './export.ts';
 import { firstScanBenchmark } from './first-scan/first-scan-benchmark.ts';
 import { historyBenchmark } from './history/history-benchmark.ts';
 import { lookupBenchmark } from './lookup/lookup-benchmark.ts';
@@ -22,7 +24,9 @@ const benchmarks: readonly Benchmark[] = [
   deflateBenchmark,
   arrowBenchmark,
   arrowHttpBenchmark,
+  arrowLz4Benchmark,
   decodingBenchmark,
+  exportBenchmark,
   firstScanBenchmark,
   serviceBenchmark,
   lookupBenchmark,

@@ -68,7 +68,7 @@ interface BlockRef {
 }
 
 /** Appends the rows of record batches. */
-class RowCollector {
+export class RowCollector {
   readonly #columns: ArrowValue[][] = [];
   #rowCount = 0;
 

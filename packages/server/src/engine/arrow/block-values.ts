@@ -9,6 +9,9 @@ import type { Segment } from '../../segment/read/open-segment.ts';
 import { parentHashOnWire } from '../header-texts.ts';
 import type { BatchMemory, Pending, Range } from './batch-memory.ts';
 
+// The row decoder reads the lists of a batch from here.
+export type { RowLists } from './batch-memory.ts';
+
 export const keyByteCount = 32;
 
 export interface BlockValuesOptions {
@@ -17,16 +20,6 @@ export interface BlockValuesOptions {
   readonly isBinary: boolean;
   /** Returns the index of the first hash in the dictionary, in which hashes come last. */
   readonly firstIndex: () => number;
-}
-
-/** The rows of a batch. */
-export interface RowLists {
-  /** The addresses of two lists: the row of each record in its columns, and its transaction. */
-  readonly rows: number;
-  readonly transactions: number;
-  readonly count: number;
-  /** The blocks by their number in the segment, each with the end of its rows. */
-  readonly runs: readonly { readonly block: number; readonly end: number }[];
 }
 
 export class BlockValues {
