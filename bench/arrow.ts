@@ -132,7 +132,7 @@ class ColumnLoader implements BatchWriter {
     const { columns } = found;
     const context: StepContext = {
       ...{ dialect: 'ledger', lookupTable: 0, setInt: () => undefined },
-      decode: () => ({ texts: 0, starts: 0 }),
+      decode: () => ({ p0: 0, w0: 1 }),
     };
     for (const name of this.#query.fields[kind]) STEPS[kind][name]?.bind(columns, context);
     if (this.#query.fields.transaction.includes('signatures')) columns.stored('txSignatures');
