@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { systemClock } from '@sluice/base/clock';
 import fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { RenderBlock } from './node/rendered-blocks.ts';
 import type { SimulatedNode } from './start-node.ts';
 import { startNode } from './start-node.ts';
@@ -58,10 +58,12 @@ test('behavior: the next block is rendered before it is confirmed for a client t
   await getBlock(node, head);
   expect(made).toEqual([head]);
   ledger.time.advance(ledger.chain.options.slotMs);
-  // The node handles its timers before this request, so the block is rendered when the response arrives.
+  // The node handles its timers before this request. It renders the next block in the middle of the slot.
   await call(node, 'getSlot');
   expect(node.state().processedSlot).toBe(head + 1);
+  await vi.waitUntil(() => made.length > 1, { timeout: 10_000 });
   expect(made).toEqual([head, head + 2]);
+  expect(node.state().processedSlot).toBe(head + 1);
 });
 
 test('error: -32015 if the version limit is too low for the block', async () => {
