@@ -124,7 +124,7 @@ describe('sluice status', () => {
   test('error: a named dataset that does not exist fails the command', async () => {
     const served = await runMain(['status', 'nosuch']);
     expect([served.code, served.out]).toEqual([1, '']);
-    expect(served.err).toContain('no dataset has this name');
+    expect(served.err).toContain('found ledger-test) [service-dataset-missing]');
     await importBlocks();
     const stored = await runMain(['status', 'nosuch', '--data', join(folder, 'data')]);
     expect([stored.code, stored.out]).toEqual([1, '']);

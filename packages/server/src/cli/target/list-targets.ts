@@ -1,5 +1,6 @@
 import { listDataFolder } from '../list-data-folder.ts';
 import {
+  findServed,
   folderDefault,
   isNoService,
   listServed,
@@ -33,14 +34,14 @@ export async function listTargets(
     return listService({ base, key }, name);
   }
   if (data !== undefined) return listFolder(data, target);
-  const base = (env.SLUICE_URL || urlDefault).replace(/\/+$/, '');
+  const service = { base: (env.SLUICE_URL || urlDefault).replace(/\/+$/, ''), key };
   try {
-    const list = await listService({ base, key }, undefined, probeMsMax);
-    return target === undefined ? list : { ...list, names: [target], isNamed: true };
+    if (target === undefined || (await findServed(target, service, Boolean(env.SLUICE_URL))))
+      return await listService(service, target, probeMsMax);
   } catch (error) {
     if (env.SLUICE_URL || !isNoService(error)) throw error;
-    return listFolder(folderDefault, target);
   }
+  return listFolder(folderDefault, target);
 }
 
 async function listService(

@@ -60,14 +60,8 @@ export async function openTarget(
   }
   if (data !== undefined) return openFolder(target, data);
   const base = (env.SLUICE_URL || urlDefault).replace(/\/+$/, '');
-  const served = await findServed(target, { base, key });
-  if (served !== undefined) return served;
-  if (env.SLUICE_URL) {
-    const names = await listServed({ base, key });
-    const found = names.length === 0 ? 'none' : names.join(' ');
-    throw new CodedError('service-dataset-missing', { dataset: target ?? '', url: base, found });
-  }
-  return openFolder(target, folderDefault, base);
+  const served = await findServed(target, { base, key }, Boolean(env.SLUICE_URL));
+  return served ?? openFolder(target, folderDefault, base);
 }
 
 async function openUrl(address: string, key: string | undefined): Promise<Target> {
@@ -98,10 +92,11 @@ function serviceTarget(name: string, { base, key }: ServiceAddress): Target {
   return { name, url, key, where: url, folder: undefined, close: async () => undefined };
 }
 
-/** Returns the dataset of the service, or undefined if no service answers or it does not have the dataset. */
-async function findServed(
+/** Returns the dataset of the service. If it is not there, throws if the service is required, and otherwise returns undefined. */
+export async function findServed(
   name: string | undefined,
   service: ServiceAddress,
+  isRequired: boolean,
 ): Promise<Target | undefined> {
   try {
     if (name === undefined) {
@@ -113,9 +108,15 @@ async function findServed(
     return serviceTarget(name, service);
   } catch (error) {
     const isUnknown = isCodedError(error, 'service-refused') && error.detail['status'] === 404;
-    if (isNoService(error) || isUnknown) return undefined;
-    throw error;
+    if (!isNoService(error) && !isUnknown) throw error;
   }
+  if (!isRequired) return undefined;
+  const found = (await listServed(service)).join(' ') || 'none';
+  throw new CodedError('service-dataset-missing', {
+    dataset: name ?? '',
+    url: service.base,
+    found,
+  });
 }
 
 /** Returns whether an error means that there is no Sluice at the address. */
@@ -140,7 +141,7 @@ async function openFolder(
   const names = await listNames(dataFolder, name, triedUrl);
   const chosen = name ?? chooseOnly(names, dataFolder);
   if (!names.includes(chosen)) throw missing(chosen, { dataFolder, triedUrl, names });
-  // A command that reads from a service starts faster without the modules of the service.
+  // Loaded only here, because a command that reads from a running service starts faster without it.
   const { serveFolder } = await import('../../app/serve-folder.ts');
   const service = await serveFolder(
     { dataFolder, name: chosen, version: readVersion() },
