@@ -118,16 +118,16 @@ class ArchiveWriter {
 
   block(slot: number, block: JsonBlock): Link {
     const offset = this.#length;
-    const hash = decodeBase58(block.blockhash) ?? new Uint8Array();
+    const blockHash = decodeBase58(block.blockhash) ?? new Uint8Array();
     const half = Math.ceil(block.transactions.length / 2);
-    const entry = (from: number, to: number, own: Uint8Array) => {
+    const entry = (from: number, to: number, hash: Uint8Array) => {
       const links = block.transactions
         .slice(from, to)
-        .map((one, i) => this.#transaction(slot, one, from + i));
-      return this.node([1, 12_500, own, links]);
+        .map((transaction, i) => this.#transaction(slot, transaction, from + i));
+      return this.node([1, 12_500, hash, links]);
     };
-    const first = entry(0, half, createHash('sha256').update(hash).digest());
-    const second = entry(half, block.transactions.length, hash);
+    const first = entry(0, half, createHash('sha256').update(blockHash).digest());
+    const second = entry(half, block.transactions.length, blockHash);
     const rewards = this.#rewards(slot, block);
     const time = block.blockTime ?? 0;
     const height = block.blockHeight ?? null;
@@ -137,11 +137,12 @@ class ArchiveWriter {
     return link;
   }
 
-  #transaction(slot: number, one: JsonTransaction, index: number): Link {
+  #transaction(slot: number, transaction: JsonTransaction, index: number): Link {
     const { compress = storeAsZstd, encodeMeta = encodeStatusMeta } = this.#encoding;
-    const meta = one.meta === null ? new Uint8Array() : compress(encodeMeta(one.meta));
+    const meta =
+      transaction.meta === null ? new Uint8Array() : compress(encodeMeta(transaction.meta));
     const { encodeTransaction = encodeWireTransaction } = this.#encoding;
-    const data = this.#frame(encodeTransaction(one));
+    const data = this.#frame(encodeTransaction(transaction));
     return this.node([0, data, this.#frame(meta), slot, index]);
   }
 

@@ -152,8 +152,8 @@ function encodeTransaction({ transaction, version }: JsonTransaction): Uint8Arra
   );
   for (const key of accountKeys) message.field(2, raw(key));
   message.field(3, raw(recentBlockhash));
-  for (const one of instructions)
-    message.field(4, encodeInstruction({ ...one, stackHeight: null }));
+  for (const instruction of instructions)
+    message.field(4, encodeInstruction({ ...instruction, stackHeight: null }));
   message.integer(5, isVersioned({ transaction, version }) ? 1 : 0);
   for (const lookup of addressTableLookups ?? []) {
     message.field(
@@ -193,12 +193,12 @@ export function encodeStatusMeta(meta: JsonMeta): Uint8Array {
   out.field(3, packed(meta.preBalances)).field(4, packed(meta.postBalances));
   for (const group of meta.innerInstructions ?? []) {
     const inner = new BinaryWriter().integer(1, group.index);
-    for (const one of group.instructions) inner.field(2, encodeInstruction(one));
+    for (const instruction of group.instructions) inner.field(2, encodeInstruction(instruction));
     out.field(5, inner.finish());
   }
   for (const line of meta.logMessages ?? []) out.field(6, line);
-  for (const one of meta.preTokenBalances ?? []) out.field(7, encodeTokenBalance(one));
-  for (const one of meta.postTokenBalances ?? []) out.field(8, encodeTokenBalance(one));
+  for (const balance of meta.preTokenBalances ?? []) out.field(7, encodeTokenBalance(balance));
+  for (const balance of meta.postTokenBalances ?? []) out.field(8, encodeTokenBalance(balance));
   out.integer(10, meta.innerInstructions == null ? 1 : 0);
   out.integer(11, meta.logMessages == null ? 1 : 0);
   for (const key of meta.loadedAddresses?.writable ?? []) out.field(12, raw(key));
@@ -216,17 +216,17 @@ function packed(values: readonly AnyInteger[]): Uint8Array {
   return out.finish();
 }
 
-function encodeTokenBalance(one: JsonTokenBalance): Uint8Array {
-  const { amount, decimals } = one.uiTokenAmount;
+function encodeTokenBalance(balance: JsonTokenBalance): Uint8Array {
+  const { amount, decimals } = balance.uiTokenAmount;
   const ui = Buffer.alloc(8);
   ui.writeDoubleLE(Number(amount) / 10 ** decimals);
   const token = new BinaryWriter().varint(9).bytes(ui).integer(2, decimals).field(3, amount);
   return new BinaryWriter()
-    .integer(1, one.accountIndex)
-    .field(2, one.mint)
+    .integer(1, balance.accountIndex)
+    .field(2, balance.mint)
     .field(3, token.field(4, '0').finish())
-    .field(4, one.owner ?? '')
-    .field(5, one.programId ?? '')
+    .field(4, balance.owner ?? '')
+    .field(5, balance.programId ?? '')
     .finish();
 }
 

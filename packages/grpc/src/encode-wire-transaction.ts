@@ -15,7 +15,7 @@ export function encodeWireTransaction(
   out.u8(header.numReadonlyUnsignedAccounts).shortLength(message.accountKeys.length);
   for (const key of message.accountKeys) out.base58(key);
   out.base58(message.recentBlockhash).shortLength(message.instructions.length);
-  for (const one of message.instructions) out.bytes(encodeWireInstruction(one));
+  for (const instruction of message.instructions) out.bytes(encodeWireInstruction(instruction));
   if (!isVersioned(entry)) return out.finish();
   out.shortLength((message.addressTableLookups ?? []).length);
   for (const lookup of message.addressTableLookups ?? []) {

@@ -90,8 +90,8 @@ function originOf(plan: TablePlan, i: number): ColumnOrigin | undefined {
   const column = elementAt(plan.columns, i);
   if (column.value === 'rewardIndex' && column.isKey) return { kind: 'position' };
   const expression = parseExpression(column.value);
-  const own = kindOfSource(plan.definition.source);
-  const fields = expression === undefined ? undefined : fieldsOf(expression, own);
+  const rowKind = kindOfSource(plan.definition.source);
+  const fields = expression === undefined ? undefined : fieldsOf(expression, rowKind);
   // A number with an exponent is text that only PostgreSQL reads as another type.
   const isFloat = plan.readers[i]?.type.sql === 'double precision';
   if (fields === undefined || (isFloat && column.type.sql !== 'double precision')) return undefined;
@@ -134,34 +134,36 @@ function withoutDecoded(query: TablePlan['query']): TablePlan['query'] {
   return { ...query, fields: { ...query.fields, instruction } };
 }
 
-function fieldsOf(expression: Expression, own: Kind): readonly UsedField[] | undefined {
+function fieldsOf(expression: Expression, rowKind: Kind): readonly UsedField[] | undefined {
   switch (expression.kind) {
     case 'integer':
       return [];
     case 'decimals':
       return undefined;
     case 'shift': {
-      const [value, digits] = [fieldsOf(expression.value, own), fieldsOf(expression.digits, own)];
+      const [value, digits] = [expression.value, expression.digits].map((part) =>
+        fieldsOf(part, rowKind),
+      );
       return value === undefined || digits === undefined ? undefined : [...value, ...digits];
     }
     default:
-      return fieldsOfPath(expression.path, own);
+      return fieldsOfPath(expression.path, rowKind);
   }
 }
 
 const decodedHeads = ['args', 'name', 'program', 'decodingError', 'namedAccounts'];
 
-function fieldsOfPath(path: string, own: Kind): readonly UsedField[] | undefined {
+function fieldsOfPath(path: string, rowKind: Kind): readonly UsedField[] | undefined {
   const [head = '', ...rest] = path.split('.');
   const tail = rest.join('.');
   if (path === 'slot') return usedField('block', 'number');
   if (head === 'block') return usedField('block', tail === 'time' ? 'timestamp' : tail);
   if (path === 'transaction.signature')
-    return [{ kind: own, name: 'signature', column: 'signature', wire: 'base58' }];
+    return [{ kind: rowKind, name: 'signature', column: 'signature', wire: 'base58' }];
   const isDecoded = decodedHeads.includes(head) || (head === 'accounts' && tail !== '');
-  if (own === 'instruction' && isDecoded) return usedField('instruction', 'decoded');
-  if (head === 'transaction' && own === 'transaction') return usedField(own, tail);
-  return tail === '' ? usedField(own, path) : undefined;
+  if (rowKind === 'instruction' && isDecoded) return usedField('instruction', 'decoded');
+  if (head === 'transaction' && rowKind === 'transaction') return usedField(rowKind, tail);
+  return tail === '' ? usedField(rowKind, path) : undefined;
 }
 
 /** The record counts are several columns, and the address of a reward has one column for two names. */

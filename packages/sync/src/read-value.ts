@@ -165,7 +165,7 @@ export class ValueScope {
 
   /** Returns the paths that the columns of this table can use. */
   list(): readonly string[] {
-    const own = Object.keys(FIELDS[this.#kind]);
+    const record = Object.keys(FIELDS[this.#kind]);
     const decoded =
       this.#source === 'instructions' || this.#source === 'events'
         ? ['name', 'args', 'namedAccounts', 'decodingError']
@@ -178,7 +178,7 @@ export class ValueScope {
       ? ['transaction.signature', ...Object.keys(FIELDS.transaction).map((n) => `transaction.${n}`)]
       : [];
     const block = Object.keys(FIELDS.block).map((name) => `block.${name}`);
-    return [...new Set([...named, ...decoded, ...own, ...transaction, 'block.time', ...block])];
+    return [...new Set([...named, ...decoded, ...record, ...transaction, 'block.time', ...block])];
   }
 }
 
@@ -199,7 +199,7 @@ export function layoutsOf(
     names.length === 0 || names.includes(name);
   if (source === 'instructions') return program.instructions.filter(isNamed);
   // An event has the accounts of the instruction that emitted it, which may be any.
-  const accounts = [...new Set(program.instructions.flatMap((one) => one.accounts))];
+  const accounts = [...new Set(program.instructions.flatMap(({ accounts }) => accounts))];
   return program.events.filter(isNamed).map(({ args }) => ({ args, accounts }));
 }
 
@@ -208,9 +208,9 @@ export function kindOfSource(source: TableSource): Kind {
   return RECORD_ARRAYS[source === 'events' ? 'instructions' : source];
 }
 
-function fieldReader(kind: Kind, own: Kind, name: string): ValueReader['read'] {
+function fieldReader(kind: Kind, rowKind: Kind, name: string): ValueReader['read'] {
   if (kind === 'block') return ({ header }) => header[name];
-  if (kind === 'transaction' && own !== 'transaction')
+  if (kind === 'transaction' && rowKind !== 'transaction')
     return ({ transaction }) => transaction?.[name];
   return ({ record }) => record[name];
 }

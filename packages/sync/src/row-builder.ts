@@ -82,7 +82,7 @@ export class RowBuilder {
 }
 
 function byIndex(transactions: readonly Values[]): ReadonlyMap<unknown, Values> {
-  return new Map(transactions.map((one) => [one['transactionIndex'], one]));
+  return new Map(transactions.map((transaction) => [transaction['transactionIndex'], transaction]));
 }
 
 /** The decimals of the mints in the token balances of each transaction. */

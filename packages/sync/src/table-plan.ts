@@ -163,7 +163,7 @@ function requireName(
   name: string,
   described: readonly { readonly name: string }[],
 ): void {
-  const known = described.map((one) => one.name);
+  const known = described.map((named) => named.name);
   if (known.includes(name)) return;
   const nearest = findNearestName(name, known);
   throw new CodedError('sync-name-unknown', {
@@ -255,9 +255,9 @@ function defaultColumns(
   const names = [...defaultFieldNames(kind, 'ledger'), ...more].filter(
     (name) => !leftOut.has(name) && !Object.values(keys).includes(name),
   );
-  const own = names.map((name) => ({ name: toSnakeCase(name), value: name }));
+  const fields = names.map((name) => ({ name: toSnakeCase(name), value: name }));
   const head = source === 'transactions' ? [time, signature] : [time];
-  return [...head, ...own];
+  return [...head, ...fields];
 }
 
 /** Key words of SQL that cannot be the name of a column without quotes, or that have another meaning without them. */

@@ -106,8 +106,8 @@ function matches(
 function buildSearch(pages: ReadonlyMap<string, RenderedDocument>): string {
   const sections = [...pages.values()]
     .filter(({ slug }) => !slug.startsWith('measurements/'))
-    .flatMap(({ slug, title, sections: own }) =>
-      own.map((section) => [slug, title, section.anchor, section.title, section.text]),
+    .flatMap(({ slug, title, sections: ofPage }) =>
+      ofPage.map((section) => [slug, title, section.anchor, section.title, section.text]),
     );
   return `export const sections = ${JSON.stringify(sections)};`;
 }

@@ -220,15 +220,15 @@ async function openAll(
   const opened: RunningDataset[] = [];
   const refused: RefusedDataset[] = [];
   const threads = service.waitForThreads();
-  for (const one of planned) {
-    const { name } = one.names;
-    const lock = locks.get(resolve(dirname(one.folder)));
+  for (const plan of planned) {
+    const { name } = plan.names;
+    const lock = locks.get(resolve(dirname(plan.folder)));
     assert(lock !== undefined, 'a dataset is opened under the lock of its parent folder');
     try {
-      const { dataset, lead } = await openOne(one, service, { ...parts, lock });
+      const { dataset, lead } = await openOne(plan, service, { ...parts, lock });
       closers.add(() => dataset.close());
       const running: RunningDataset = {
-        planned: one,
+        planned: plan,
         dataset,
         lead,
         openedHead: dataset.snapshot().head?.number ?? null,
@@ -236,7 +236,7 @@ async function openAll(
         ledgerUnixMs: undefined,
       };
       opened.push(running);
-      if (!isFed(one) && running.openedHead === null) {
+      if (!isFed(plan) && running.openedHead === null) {
         dataset.alarms.raise(
           'dataset-unfed',
           'the dataset has no block, and no source is configured',
@@ -245,8 +245,8 @@ async function openAll(
       await threads;
       service.open(name, {
         reader: dataset,
-        digestFiles: new StoredDigests(one.folder, nodeFs),
-        isFed: isFed(one),
+        digestFiles: new StoredDigests(plan.folder, nodeFs),
+        isFed: isFed(plan),
         ingest: () => running.ingest(),
         ledgerUnixMs: () => running.ledgerUnixMs?.() ?? dependencies.clock.unixMs(),
       });

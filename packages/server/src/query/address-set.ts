@@ -103,9 +103,9 @@ export function* sortKeysSteps(keys: Uint8Array): Steps<Uint8Array> {
   let sortedCount = 0;
   for (let bucket = 0; bucket < ends.length; bucket++) {
     if (bucket % stepBucketCount === 0) yield;
-    const own = order.subarray(elementAt(starts, bucket), elementAt(ends, bucket));
-    own.sort((a, b) => compareKeys(keys, a * keyBytes, keys, b * keyBytes));
-    for (const i of own) {
+    const members = order.subarray(elementAt(starts, bucket), elementAt(ends, bucket));
+    members.sort((a, b) => compareKeys(keys, a * keyBytes, keys, b * keyBytes));
+    for (const i of members) {
       const at = sortedCount * keyBytes;
       if (sortedCount > 0 && compareKeys(sorted, at - keyBytes, keys, i * keyBytes) === 0) continue;
       sorted.set(keys.subarray(i * keyBytes, (i + 1) * keyBytes), at);

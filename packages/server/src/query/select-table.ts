@@ -24,14 +24,14 @@ export function selectTable(query: Query, arrow: ArrowOutput): Query {
 function narrowFields(fields: FieldLists, wanted: RecordArray | undefined): FieldLists {
   const kind = wanted === undefined ? undefined : RECORD_ARRAYS[wanted];
   const { transaction, ...none } = noFields;
-  const own = kind === undefined ? {} : { [kind]: fields[kind] };
+  const rows = kind === undefined ? {} : { [kind]: fields[kind] };
   const hasSignature = kind !== undefined && kind !== 'reward';
   const signatures = fields.transaction.filter((name) => name === 'signatures');
   return {
     ...none,
     block: fields.block,
     transaction: hasSignature ? signatures : transaction,
-    ...own,
+    ...rows,
   };
 }
 
@@ -47,11 +47,11 @@ const noFields: Omit<FieldLists, 'block'> = {
 /** Returns the item without other relations, if it can contribute a row. Every item can contribute a block. */
 function narrow<I extends { readonly relations: object }>(
   item: I,
-  own: RecordArray,
+  array: RecordArray,
   wanted: RecordArray | undefined,
 ): I[] {
   const brought = new Set<string>(
-    relationRows(own).flatMap(([name, { brings }]) => (brings === wanted ? [name] : [])),
+    relationRows(array).flatMap(([name, { brings }]) => (brings === wanted ? [name] : [])),
   );
   const relations = Object.fromEntries(
     Object.entries(item.relations).map(([name, isWanted]) => [
@@ -60,6 +60,6 @@ function narrow<I extends { readonly relations: object }>(
     ]),
   );
   const isUseful =
-    wanted === undefined || own === wanted || Object.values(relations).includes(true);
+    wanted === undefined || array === wanted || Object.values(relations).includes(true);
   return isUseful ? [{ ...item, relations } as I] : [];
 }

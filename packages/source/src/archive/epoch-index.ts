@@ -46,8 +46,8 @@ export class EpochIndex {
   groupOf(slot: number): ByteRange {
     const first = Math.floor(slot / groupSlots) * groupSlots;
     let [start, end] = [Number.POSITIVE_INFINITY, 0];
-    for (let one = first; one < first + groupSlots; one++) {
-      const range = this.rangeOf(one);
+    for (let member = first; member < first + groupSlots; member++) {
+      const range = this.rangeOf(member);
       if (range === undefined) continue;
       start = Math.min(start, range.offset);
       end = Math.max(end, range.offset + range.length);

@@ -69,10 +69,10 @@ export function encodeRows(columns: readonly Column[], rows: readonly Row[]): Ui
   const types = columns.map(({ type }) => fileType(type));
   const schema = columns.flatMap(({ name, isKey }, i): Element[] => {
     const { element, item } = types[i] ?? text;
-    const own = { ...element, name, repetition_type: isKey ? 'REQUIRED' : 'OPTIONAL' } as const;
-    if (item === undefined) return [own];
+    const column = { ...element, name, repetition_type: isKey ? 'REQUIRED' : 'OPTIONAL' } as const;
+    if (item === undefined) return [column];
     return [
-      own,
+      column,
       { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
       { ...item, name: 'element', repetition_type: 'REQUIRED' },
     ];

@@ -284,16 +284,16 @@ async function showStatus(
   }
   if (options.json === true || !isTerminal(out))
     return void out.write(`${JSON.stringify(tables)}\n`);
-  const rows = tables.map((one) => [
-    one.table,
-    one.phase === 'follow' ? 'follows' : `loads, ${Math.floor(one.loadedShare * 100)} %`,
-    one.slot === null ? '-' : String(one.slot),
-    one.blockTime === null
+  const rows = tables.map((table) => [
+    table.table,
+    table.phase === 'follow' ? 'follows' : `loads, ${Math.floor(table.loadedShare * 100)} %`,
+    table.slot === null ? '-' : String(table.slot),
+    table.blockTime === null
       ? '-'
-      : `${Math.max(0, Math.round((systemClock.unixMs() - one.blockTime.getTime()) / 1000))} s`,
-    formatCount(one.rowCount),
-    formatCount(one.forkCount),
-    one.updatedAt.toISOString(),
+      : `${Math.max(0, Math.round((systemClock.unixMs() - table.blockTime.getTime()) / 1000))} s`,
+    formatCount(table.rowCount),
+    formatCount(table.forkCount),
+    table.updatedAt.toISOString(),
   ]);
   out.write(formatTable([['table', 'state', 'slot', 'lag', 'rows', 'forks', 'changed'], ...rows]));
 }

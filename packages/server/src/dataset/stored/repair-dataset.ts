@@ -138,13 +138,13 @@ class Repair {
     }
   }
 
-  /** Tries each way with each source until one succeeds. */
-  async #fromAny(...ways: readonly ((source: RepairSource) => Promise<void>)[]): Promise<void> {
+  /** Tries each attempt with each source until one succeeds. */
+  async #fromAny(...attempts: readonly ((source: RepairSource) => Promise<void>)[]): Promise<void> {
     let failure: CodedError = new CodedError('repair-source-missing');
-    for (const way of ways) {
+    for (const attempt of attempts) {
       for (const source of this.#dependencies.sources) {
         try {
-          return await way(source);
+          return await attempt(source);
         } catch (error) {
           if (!isCodedError(error)) throw error;
           failure = error;

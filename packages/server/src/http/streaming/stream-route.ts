@@ -249,8 +249,8 @@ class StreamSender {
 
   #vary(): string {
     const known = this.#reply.getHeader('vary');
-    const own = this.#form.isArrow ? 'Accept, Accept-Encoding' : 'Accept-Encoding';
-    return known === undefined ? own : `${String(known)}, ${own}`;
+    const names = this.#form.isArrow ? 'Accept, Accept-Encoding' : 'Accept-Encoding';
+    return known === undefined ? names : `${String(known)}, ${names}`;
   }
 
   async #sendEmpty(closing: ClosingRecord): Promise<void> {

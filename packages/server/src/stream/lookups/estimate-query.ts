@@ -62,8 +62,8 @@ function boundsOf(
   otherBlocks: number,
 ): Estimate['bounds'] {
   return mapKeys(ROW_NUMBER_NAMES, (name): EstimateBounds => {
-    const min = results.reduce((sum, one) => sum + one.min[name], 0);
-    const max = results.reduce((sum, one) => sum + one.max[name], 0);
+    const min = results.reduce((sum, result) => sum + result.min[name], 0);
+    const max = results.reduce((sum, result) => sum + result.max[name], 0);
     if (name === 'blocks')
       return { min: min + (includeAllBlocks ? otherBlocks : 0), max: max + otherBlocks };
     return { min, max: otherBlocks > 0 ? null : max };

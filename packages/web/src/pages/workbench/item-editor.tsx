@@ -44,7 +44,7 @@ export function ItemEditor({ array, item, onChange, onRemove }: ItemEditorProps)
           aria-label="Add a filter"
           value=""
           onChange={(event) => {
-            const [name, row] = free.find(([one]) => one === event.currentTarget.value) ?? [];
+            const [name, row] = free.find(([key]) => key === event.currentTarget.value) ?? [];
             if (name !== undefined)
               onChange(setKey(item, name, row?.value === 'boolean' ? true : []));
           }}
