@@ -1,5 +1,5 @@
 // A cursor over protobufs, wire transactions and CBOR. Like the cursor over JSON it accepts only ordinary input and returns false for
-// anything else, which is then left to the readers in `source/binary`. 64 bytes after the input are readable.
+// anything else, which is then left to the readers in `packages/source/src/binary`. 64 bytes after the input are readable.
 
 /** The position of the cursor, and the end of the bytes. */
 export let at: usize = 0;
