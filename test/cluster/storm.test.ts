@@ -156,7 +156,7 @@ interface Action {
   readonly name: string;
   /** The faulty component. A group has one fault at a time. */
   readonly group: string;
-  /** Whether all processes share this server. Then the server determines how long the head does not advance. */
+  /** Whether all processes share this server. The head may stop for as long as it is down. */
   readonly isShared?: boolean;
   readonly run: () => void;
   readonly undo?: () => void;

@@ -44,7 +44,7 @@ export function startProcess(
     isOver = true;
     end();
   };
-  // The disk asks twice about a write, before and after its effect.
+  // The disk calls this function twice for a write: before and after its effect.
   let fate: 'kill' | undefined;
   disk.fault = ({ name, index }) => {
     if (index !== lastIndex) fate = isFatal(name) ? 'kill' : undefined;

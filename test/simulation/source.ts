@@ -43,7 +43,7 @@ export class SourceState {
     return this.fault === 'rewrites' ? this.rewritten : this.#ledger.chain;
   }
 
-  /** How many blocks of its chain it has. */
+  /** The number of blocks that the source has of its chain. One that lags lacks the newest. */
   get blockCount(): number {
     return this.fault === 'lags' ? Math.max(1, this.#ledger.finalDepth + 1) : this.chain.length;
   }

@@ -268,7 +268,7 @@ test('limit: a consumer that does not read makes the service wait', async () => 
   const { value } = await stream.next();
   if (value?.kind !== 'blocks') throw new Error('no blocks');
   expect(value.blocks.length).toBeLessThan(10);
-  // Reading goes on in later turns, if it does not wait for the consumer.
+  // If the client did not wait for the consumer, it would read more in these turns.
   for (let turn = 0; turn < 100; turn++) await nextTurn();
   expect(written).toBeLessThan(1_000_000);
   await stream.return?.();

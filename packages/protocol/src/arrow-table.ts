@@ -45,7 +45,7 @@ export function snakeCase(name: string): string {
 export const COVERED_KEY = 'covered_block';
 /** The key with the finalized head, as JSON. It is there if the query selects `finalizedHead` of blocks. */
 export const FINALIZED_KEY = 'finalized_head';
-/** The length of the text of the finalized head, with spaces at its end. It is filled in after the batch was written. */
+/** The length of the text of the finalized head. Spaces reserve it in a batch, and the text replaces them later. */
 export const finalizedTextLength = 96;
 
 export function arrowMetadata(

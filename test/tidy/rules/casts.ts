@@ -4,7 +4,7 @@ import { type Finding, forEachNode, type SourceFile } from '../source-file.ts';
 /**
  * The limit of type assertions (`as T`, not `as const`) in product code. It may only be lowered. Instead of a cast, parse a value, or
  * use `elementAt` for a list, `valueOfKey` for a map, `keysOf`, `entriesOf` and `mapKeys` for a table, `memberOf` for a value of unknown
- * type, and `systemErrorCode` and `messageOf` for an error. Reads of typed arrays in hot loops keep theirs.
+ * type, and `systemErrorCode` and `messageOf` for an error. Hot loops may cast what they read from typed arrays.
  */
 export const castCountMax = 390;
 

@@ -55,7 +55,7 @@ export function buildProgram(context: CommandContext, commands: readonly BuildCo
   return program;
 }
 
-/** Converts `help x` into `x --help`. For an unknown x the parser gets x alone, because it would show the general help. */
+/** Converts `help x` into `x --help`, and `help x` of an unknown x into `x`: with `--help` the parser would not refuse it. */
 function rewriteHelp(program: Command, args: string[]): string[] {
   const rewritten = args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : args;
   const [name = ''] = rewritten;

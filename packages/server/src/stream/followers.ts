@@ -21,7 +21,7 @@ export interface WaitOptions {
 
 export interface HeadFollower {
   readonly position: HeadPosition;
-  /** Receives new blocks. Returns until when the stream waits for more, or null if it must continue by itself. */
+  /** Receives new blocks. Returns the time until which the stream waits for further news, or null if it waits no longer. */
   take(news: HeadNews): number | null;
 }
 

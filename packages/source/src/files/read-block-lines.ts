@@ -160,7 +160,7 @@ export function describeReadFailure(
   const code = systemErrorCode(error);
   if (error instanceof CodedError || code === undefined) return error;
   const reason = decodeFailures[code] ?? code;
-  // The line is meaningless if the file cannot be opened.
+  // If the file cannot be opened, no line was read that could be named.
   const detail = openFailures.has(code) ? { path: position.path, reason } : { ...position, reason };
   return new CodedError('block-file-unreadable', detail, { cause: error });
 }

@@ -27,7 +27,7 @@ export type Trace =
   | { readonly kind: 'hole'; readonly slot: Slot }
   /** The branch leaves our chain below the finalized head. */
   | { readonly kind: 'below-finality'; readonly slot: Slot }
-  /** The source has another block at the parent's slot than the parent of the block above. */
+  /** The block that the source has in the parent's slot is not the parent. */
   | { readonly kind: 'unlinked'; readonly slot: Slot }
   | { readonly kind: 'too-long' }
   | { readonly kind: 'failed'; readonly refusal: Refusal };

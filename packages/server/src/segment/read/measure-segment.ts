@@ -51,7 +51,7 @@ function paddingBytes(segment: Segment): number {
   return segment.partEntry(PART.keys, 0).offset - end;
 }
 
-/** The names of the pieces of parts with several pieces. */
+/** A part of an index is divided into these arrays. */
 const INDEX_ARRAYS = ['blocks', 'fingerprints', 'values'];
 
 function measureParts({ directory }: Segment): MeasuredPart[] {

@@ -1,7 +1,7 @@
 /**
  * The end of a window: ordinary transactions restore the state in which every window starts. Users end their sessions, the market maker
- * restores pools and markets, and the faucet evens out coins. After the last three transactions the leader lacks exactly its fee reward,
- * and the faucet has its first balance again, from a stake account that gets the same amount back as a reward.
+ * restores pools and markets, and the faucet evens out coins. After the last three transactions the leader lacks exactly its fee reward.
+ * A stake account has paid what the faucet lacked, and gets the same amount back as a reward.
  */
 import { SIGNATURE_FEE } from '../machine/machine.ts';
 import { rebalance } from '../programs/amm.ts';

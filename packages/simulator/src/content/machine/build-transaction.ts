@@ -103,7 +103,7 @@ export class TransactionBuilder {
     return [...tables];
   }
 
-  /** Appends the keys that have these flags to the order: the static ones, or those of a table. Returns their number. */
+  /** Appends keys with these flags to the order: the ones in the message, or the ones in a lookup table. Returns their number. */
   #assign(flags: number, table?: number): number {
     const machine = this.#machine;
     const first = this.#count;

@@ -9,7 +9,7 @@ import { pagePath } from '../../state/page-path.ts';
 import { useResource } from '../../state/use-resource.ts';
 import { type LiveCall, useLiveCalls } from './use-live-calls.ts';
 
-/** The number of programs to choose from: those with the most transactions in the newest blocks. */
+/** How many programs a user can choose from. They are the ones with the most transactions in the newest blocks. */
 const programCount = 30;
 
 /** The calls of one program as they are stored, decoded by its IDL. */
