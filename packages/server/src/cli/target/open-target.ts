@@ -111,12 +111,8 @@ export async function findServed(
     if (!isNoService(error) && !isUnknown) throw error;
   }
   if (!isRequired) return undefined;
-  const found = (await listServed(service)).join(' ') || 'none';
-  throw new CodedError('service-dataset-missing', {
-    dataset: name ?? '',
-    url: service.base,
-    found,
-  });
+  const [url, found] = [service.base, (await listServed(service)).join(' ') || 'none'];
+  throw new CodedError('service-dataset-missing', { dataset: name ?? '', url, found });
 }
 
 /** Returns whether an error means that there is no Sluice at the address. */
