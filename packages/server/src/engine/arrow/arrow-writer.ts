@@ -30,7 +30,8 @@ import { RowDecoder } from '../row-decoder.ts';
 import { Scratch } from '../scratch.ts';
 import type { Step, StepContext, StepOperands } from '../steps.ts';
 import { arrowColumns } from './arrow-columns.ts';
-import { BatchMemory, type Range, type RowLists } from './batch-memory.ts';
+import { BatchMemory, type Range } from './batch-memory.ts';
+import type { RowLists } from './block-values.ts';
 import { GatheredRows, type RecordSource } from './gathered-rows.ts';
 import type { WantedSignatures } from './gathered-signatures.ts';
 

@@ -3,19 +3,10 @@ import type { ColumnData } from '@sluice/arrow/arrow-type';
 import type { EngineExports } from '@sluice/kernels/engine-exports';
 import type { EngineKernel } from '../engine-kernel.ts';
 import type { Scratch } from '../scratch.ts';
+import type { RowLists } from './block-values.ts';
 
 /** Returns the memory of a column. It is called when the keys of all columns are known, and reserves no memory of the kernel. */
 export type Pending = () => ColumnData;
-
-/** The rows of a batch. */
-export interface RowLists {
-  /** The addresses of two lists: the row of each record in its columns, and its transaction. */
-  readonly rows: number;
-  readonly transactions: number;
-  readonly count: number;
-  /** The blocks by their number in the segment, each with the end of its rows. */
-  readonly runs: readonly { readonly block: number; readonly end: number }[];
-}
 
 /** A part of the kernel's memory. */
 export interface Range {

@@ -7,7 +7,7 @@ import type { ColumnReader } from '../make-column.ts';
 import type { RowDecoder } from '../row-decoder.ts';
 import type { Step, StepOperands } from '../steps.ts';
 import { type BatchMemory, noRange, type Pending } from './batch-memory.ts';
-import { BlockValues } from './block-values.ts';
+import { BlockColumns } from './block-columns.ts';
 import { dictionaryOf, GatheredKeys, noTexts } from './gathered-keys.ts';
 import { GatheredSignatures, type WantedSignatures } from './gathered-signatures.ts';
 import { TypedRows } from './typed-columns.ts';
@@ -28,7 +28,7 @@ export interface GatheredRowsOptions {
 }
 
 export class GatheredRows {
-  readonly blocks: BlockValues;
+  readonly blocks: BlockColumns;
   readonly #memory: BatchMemory;
   readonly #source: RecordSource | undefined;
   readonly #signatures: GatheredSignatures | undefined;
@@ -49,7 +49,7 @@ export class GatheredRows {
     }
     const textsBefore = this.#signatures?.count ?? 0;
     const firstIndex = () => textsBefore + exports.keyCount();
-    this.blocks = new BlockValues(memory, { segment: open.segment, isBinary, firstIndex });
+    this.blocks = new BlockColumns(memory, { segment: open.segment, isBinary, firstIndex });
   }
 
   get keys(): GatheredKeys {
