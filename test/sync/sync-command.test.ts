@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -76,6 +76,28 @@ async function findFreePorts(): Promise<readonly number[]> {
   const found = await Promise.all(ports);
   await Promise.all(servers.map((server) => once(server.close(), 'close')));
   return found;
+}
+
+const through = (url: string, port: number) => url.replace(/:\d+\//, `:${port}/`);
+
+/** Forwards connections to the host of an address. `close` also ends the open ones. */
+function relayTo(url: string, port: number): { close(): void } {
+  const { hostname, port: to } = new URL(url);
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    const other = connect(Number(to), hostname);
+    socket.pipe(other).pipe(socket);
+    for (const each of [socket, other]) {
+      open.add(each);
+      each.on('error', () => undefined);
+    }
+  }).listen(port, '127.0.0.1');
+  return {
+    close: () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
 }
 
 async function readOne(query: string): Promise<Record<string, unknown>> {
@@ -295,6 +317,11 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
         'register the IDL',
       ],
       [['--table', 'x'], 'cli-usage', 'transactions'],
+      [
+        ['--table', 'x', '--program', tokenProgram, '--instruction', 'transfer', '--event', 'A'],
+        'cli-usage',
+        'cannot be combined with --instruction',
+      ],
       [at('mysql://127.0.0.1/x'), 'sync-target-unknown', 'postgres://'],
       [at('postgres://127.0.0.1:1/x'), 'sync-target-unreachable', 'connection refused'],
       [at(database.url.replace(/[^/]*$/, 'nothing')), 'sync-target-login', 'does not exist'],
@@ -313,19 +340,44 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
     }
     const secret = await run(...at('postgres://me:hunter2@127.0.0.1:1/x'));
     expect(secret).not.toContain('hunter2');
+    const missing = new SyncProcess([
+      ...['http://127.0.0.1:1/datasets/x', '--to', database.url],
+      ...['--table', 'rewards', '--wait', '0'],
+    ]).start();
+    expect(await missing.finish()).toBe(1);
+    expect(missing.errors).toContain('http://127.0.0.1:1/datasets/x');
+    expect(missing.errors).toContain('[network-failed]');
+    expect(missing.errors).not.toContain('the target');
+  });
+
+  test('behavior: a service that is lost while a table is followed is named as the reason, and the table continues', async () => {
+    const [port = 0] = await findFreePorts();
+    const relay = relayTo(world.directUrl, port);
+    const process = new SyncProcess([
+      ...[through(world.directUrl, port), '--to', database.url, '--table', 'lost.blocks'],
+    ]);
+    await database.query('create schema lost');
+    const slot = `select slot from sluice.tables where table_name = 'lost.blocks'`;
+    let second: ReturnType<typeof relayTo> | undefined;
+    try {
+      process.start();
+      await waitFor(`(${slot}) >= 100`);
+      relay.close();
+      while (!process.errors.includes('; retrying')) await systemClock.sleep(20);
+      expect(process.errors).not.toContain('the target');
+      second = relayTo(world.directUrl, port);
+      const last = world.slot + 10;
+      world.node.ledger.time.advance(10 * slotMs);
+      await waitFor(`(${slot}) >= ${last - 5}`);
+    } finally {
+      await process.kill();
+      relay.close();
+      second?.close();
+    }
   });
 
   test('behavior: at its start the command waits for a database and a service that start later', async () => {
-    const relay = (url: string, port: number) => {
-      const { hostname, port: to } = new URL(url);
-      return createServer((socket) => {
-        const other = connect(Number(to), hostname);
-        socket.pipe(other).pipe(socket);
-        for (const each of [socket, other]) each.on('error', () => undefined);
-      }).listen(port, '127.0.0.1');
-    };
     const [servicePort = 0, databasePort = 0] = await findFreePorts();
-    const through = (url: string, port: number) => url.replace(/:\d+\//, `:${port}/`);
     const process = new SyncProcess([
       ...[through(world.directUrl, servicePort), '--to', through(database.url, databasePort)],
       ...['--table', 'waiting.moves', '--program', tokenProgram, '--instruction', 'transfer'],
@@ -335,9 +387,9 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
     process.start();
     const reasons = () => process.errors.match(/waiting for it, for up to 60 s/g)?.length ?? 0;
     while (reasons() === 0) await systemClock.sleep(20);
-    const service = relay(world.directUrl, servicePort);
+    const service = relayTo(world.directUrl, servicePort);
     while (reasons() === 1) await systemClock.sleep(20);
-    const servers = [service, relay(database.url, databasePort)];
+    const servers = [service, relayTo(database.url, databasePort)];
     expect(await process.finish(), process.errors).toBe(0);
     for (const server of servers) server.close();
   });

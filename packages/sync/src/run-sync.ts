@@ -35,7 +35,7 @@ export async function openSyncTarget(
   throw new CodedError('sync-target-unknown', { found: url.replace(/\/\/[^@]*@/, '//') });
 }
 
-/** Returns the plans of all tables. Each program is looked up once. */
+/** Returns the plans of all tables. Each program is looked up once. Fails if the service has no such dataset or does not respond. */
 export async function planTables(
   specs: readonly TableSpec[],
   client: Client,
@@ -46,6 +46,8 @@ export async function planTables(
     programs.set(programId, found);
     return found;
   };
+  // A ready-made table has no program to look up.
+  await client.metadata();
   return Promise.all(specs.map((spec) => planTable(spec, findProgram)));
 }
 

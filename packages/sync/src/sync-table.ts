@@ -97,9 +97,13 @@ export class TableSync {
         return await this.#runOnce();
       } catch (error) {
         signal.throwIfAborted();
-        if (!isServiceFailure(error) && !target.isTransient(error)) throw target.explain(error);
+        // The target must not explain an error of the service, which can be a lost connection too.
+        const isTarget = !isSluiceError(error);
+        const explained = isTarget ? target.explain(error) : error;
+        const isTransient = isServiceFailure(error) || (isTarget && target.isTransient(error));
+        if (!isTransient) throw explained;
         const waitMs = Math.min(retryFirstMs * 2 ** this.#failureCount++, retryMaxMs);
-        onEvent({ kind: 'retry', table: plan.name, error: target.explain(error), waitMs });
+        onEvent({ kind: 'retry', table: plan.name, error: explained, waitMs });
         await clock.sleep(waitMs, signal);
       }
     }

@@ -88,6 +88,10 @@ export function specOfProgram(options: {
   readonly fromBlock?: number | undefined;
 }): TableSpec {
   const { table, programId, instruction, event, fromBlock } = options;
+  if (instruction !== undefined && event !== undefined) {
+    const fault = 'cannot be combined with --instruction';
+    throw new CodedError('cli-usage', { option: '--event', fault });
+  }
   const name = event ?? instruction;
   const item = { programId, ...(name === undefined ? {} : { name }), isCommitted: true };
   return {
