@@ -91,10 +91,12 @@ export class TableSync {
   /** Resolves when `toBlock` is reached. Rejects with an error that a retry cannot correct, or when the signal aborts. */
   async run(): Promise<void> {
     const { clock, signal, onEvent } = this.#dependencies;
-    const { target, plan } = this.#options;
+    const { target, plan, toBlock } = this.#options;
     for (;;) {
       try {
-        return await this.#runOnce();
+        await this.#runOnce();
+        if (toBlock !== undefined) onEvent({ kind: 'end', table: plan.name, slot: toBlock });
+        return;
       } catch (error) {
         signal.throwIfAborted();
         // The target must not explain an error of the service, which can be a lost connection too.

@@ -61,7 +61,7 @@ export class Progress {
   /** Shows the final state of interrupted work without a share, because reading may be ahead of the finished work. */
   stop(): void {
     if (this.#done === 0) return;
-    this.#err.write(`${this.#isTerminal ? '\r' : ''}${this.#amount()}\n`);
+    this.#err.write(`${this.#isTerminal ? '\r\x1b[K' : ''}${this.#amount()}\n`);
   }
 
   /** The finished amount and share. The rate changes even if nothing was done. */

@@ -1,16 +1,19 @@
 /** Shows on stderr what `sluice sync` does: the progress of the load, and one line for everything that an operator should know. */
 import type { Clock } from '@sluice/base/clock';
+import { isTerminal } from '@sluice/base/terminal';
 import type { ClientEvent } from '@sluice/client';
-import { messageOf } from '@sluice/protocol/unknown-value';
-import type { SyncEvent } from '@sluice/sync/sync-events';
+import { describeSyncEvent, type SyncEvent } from '@sluice/sync/sync-events';
 import { Progress } from './progress.ts';
 
 export class SyncReporter {
   readonly #err: NodeJS.WritableStream;
   readonly #clock: Clock;
   #progress: Progress | undefined;
+  readonly #loading = new Set<string>();
   #slotCount = 0;
   #loadedCount = 0;
+  /** The last failure that was shown. */
+  #failure = '';
 
   constructor(err: NodeJS.WritableStream, clock: Clock) {
     this.#err = err;
@@ -18,18 +21,22 @@ export class SyncReporter {
   }
 
   take(event: SyncEvent): void {
-    if (event.kind === 'load-start') this.#start(event.last - event.first + 1);
+    if (event.kind === 'load-start') this.#start(event.table, event.last - event.first + 1);
     if (event.kind === 'load') {
       this.#loadedCount += event.slots;
       this.#progress?.add(event.rows, 0);
     }
-    const text = describeEvent(event);
-    if (text !== undefined) this.#err.write(`${event.table} ${text}\n`);
+    const isLoaded = event.kind === 'follow' || event.kind === 'end';
+    if (isLoaded && this.#loading.delete(event.table) && this.#loading.size === 0) this.end();
+    const text = describeSyncEvent(event);
+    if (event.kind === 'retry') this.#fail(event.table, text);
+    else if (text !== undefined) this.#write(`${event.table} ${text}`);
   }
 
-  /** Tables that are loaded at the same time have one progress. */
-  #start(slotCount: number): void {
-    this.#slotCount += slotCount;
+  /** Tables that are loaded at the same time have one progress. A load that is tried again is counted once. */
+  #start(table: string, slotCount: number): void {
+    if (!this.#loading.has(table)) this.#slotCount += slotCount;
+    this.#loading.add(table);
     this.#progress ??= new Progress(
       { unit: 'rows', share: () => Math.min(this.#loadedCount / this.#slotCount, 1) },
       { err: this.#err, clock: this.#clock },
@@ -38,33 +45,26 @@ export class SyncReporter {
 
   takeClient(event: ClientEvent): void {
     if (event.kind === 'retry' && event.attempt > 1)
-      this.#err.write(`${event.error.message}; retrying\n`);
+      this.#fail('', `${event.error.message}; retrying`);
+  }
+
+  /** Tables usually fail together, so the same failure of another table is not shown again. */
+  #fail(table: string, text = ''): void {
+    if (text !== this.#failure) this.#write(`${table} ${text}`.trim());
+    this.#failure = text;
+  }
+
+  /** Writes a line in place of the bar, which is drawn again with the next rows. */
+  #write(line: string): void {
+    const start = this.#progress !== undefined && isTerminal(this.#err) ? '\r\x1b[K' : '';
+    this.#err.write(`${start}${line}\n`);
+    this.#failure = '';
   }
 
   end(): void {
-    if (this.#progress?.isShown === true) this.#progress.stop();
-  }
-}
-
-function describeEvent(event: SyncEvent): string | undefined {
-  switch (event.kind) {
-    case 'load-start':
-      return `loads slots ${event.first} to ${event.last}`;
-    case 'index':
-      return 'is loaded, creating its indexes';
-    case 'follow':
-      return `follows the ledger from slot ${event.slot ?? 'the start'}`;
-    case 'fill':
-      return `fills the new columns ${event.columns.join(', ')} up to slot ${event.last}`;
-    case 'filled':
-      return `has filled the columns ${event.columns.join(', ')}`;
-    case 'retry':
-      return `${messageOf(event.error)}; trying again in ${Math.ceil(event.waitMs / 1000)} s`;
-    case 'commit':
-      return event.rollbackTo === undefined
-        ? undefined
-        : `fork: the rows above slot ${event.rollbackTo} were replaced`;
-    default:
-      return undefined;
+    this.#progress?.stop();
+    this.#progress = undefined;
+    this.#slotCount = 0;
+    this.#loadedCount = 0;
   }
 }
