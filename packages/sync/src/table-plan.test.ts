@@ -2,6 +2,8 @@ import type { ProgramInterface } from '@sluice/client';
 import { expect, test } from 'vitest';
 import { planColumns } from './column-plan.ts';
 import { buildWriter } from './column-types.ts';
+import { CopyBuffer } from './postgres/copy-buffer.ts';
+import { buildFieldWriter } from './postgres/write-value.ts';
 import { shiftDecimals } from './read-value.ts';
 import type { PlainBlock } from './row-builder.ts';
 import { splitRange } from './sync-table.ts';
@@ -321,4 +323,9 @@ test.each([
   expect(columns?.decoded).toBeUndefined();
   expect(columns?.origins.at(-1)?.kind).toBe('computed');
   expect(columns?.query.fields?.instruction).toHaveProperty('decoded', true);
+});
+
+test('error: a value that does not fit the type of its column says which types do', () => {
+  const write = buildFieldWriter({ form: 'number', sql: 'integer' });
+  expect(() => write(10_000_000_000, new CopyBuffer())).toThrow(/out of range.*such as numeric/);
 });

@@ -62,7 +62,13 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 /** The error that PostgreSQL has for a value that does not fit. */
 export function outOfRange(value: unknown, type: string): CodedError {
   const reason = `value ${value} is out of range for type ${type}`;
-  return new CodedError('sync-target-failed', { target: 'PostgreSQL', code: '22003', reason });
+  const hint = 'give the column a wider type, such as numeric';
+  return new CodedError('sync-target-failed', {
+    target: 'PostgreSQL',
+    code: '22003',
+    reason,
+    hint,
+  });
 }
 
 function inRange(value: unknown, bitCount: number, type: string): number {
