@@ -121,7 +121,7 @@ export const COMMAND_ERRORS = {
     text: 'another process of sluice sync writes to this table; stop it, or choose another table',
   },
   'sync-table-changed': {
-    text: 'the table was created by another definition; use a new table, or --rebuild to drop the table and load it again',
+    text: 'the table was created by another definition; use a new table, or --rebuild to drop all tables of the command and load them again',
   },
   'sync-interrupted': {
     text: 'interrupted; the stored rows and their position are kept, run the command again to continue',
