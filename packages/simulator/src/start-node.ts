@@ -1,11 +1,13 @@
 import { createServer, type Server } from 'node:http';
+import type { Http2Server } from 'node:http2';
+import { CodedError } from '@sluice/base/errors';
+import { listeningPort } from '@sluice/base/listening-port';
 import type { GrpcServer } from '@sluice/grpc/grpc-server';
 import { WebSocketServer } from 'ws';
 import { Faults } from './faults/faults.ts';
 import { createControlServer } from './node/control-server.ts';
 import { GrpcNode } from './node/grpc-node.ts';
 import { NODE_LIMITS, type NodeLimits } from './node/limits.ts';
-import { listen, stopServer } from './node/listen.ts';
 import { createNodeServer } from './node/node-server.ts';
 import { type NodeState, NodeView } from './node/node-view.ts';
 import { notifyChanges, type ProcessedSlot } from './node/notifier.ts';
@@ -148,4 +150,28 @@ async function listenAll(
     await Promise.all([grpc.stop(), ...Object.values(servers).map(stopServer)]);
     throw error;
   }
+}
+
+/** Binds a server to a port, or with port 0 to any free one, and returns the port. */
+function listen(server: Server | Http2Server, host: string, port = 0): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException) => {
+      const detail = { host, port, reason: error.code ?? error.message };
+      reject(new CodedError('listen-failed', detail, { cause: error }));
+    };
+    server.once('error', onError);
+    server.listen(port, host, () => {
+      server.off('error', onError);
+      resolve(listeningPort(server));
+    });
+  });
+}
+
+/** Stops a server and closes its connections. */
+function stopServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    if (!server.listening) return resolve();
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
 }

@@ -7,7 +7,6 @@
  * A row is the number of its fields, and for each field its length and its bytes, or the length -1 for null. Integers are big-endian.
  */
 import { base58LengthMax, writeBase58 } from '@sluice/base/base58';
-import { encodeNumeric } from './encode-numeric.ts';
 
 const startBytes = 1 << 20;
 const messageBytes = 1 << 16;
@@ -204,4 +203,25 @@ export class CopyBuffer {
   writeNumeric(text: string): void {
     this.writeField(encodeNumeric(text));
   }
+}
+
+/** Returns decimal text, such as `-12.050`, in the binary form of a numeric: digits of base 10,000, aligned at the decimal point. */
+function encodeNumeric(text: string): Uint8Array {
+  const isNegative = text.startsWith('-');
+  const [whole = '', fraction = ''] = (isNegative ? text.slice(1) : text).split('.');
+  const digits = [
+    ...groupsOf(whole.padStart(Math.ceil(whole.length / 4) * 4, '0')),
+    ...groupsOf(fraction.padEnd(Math.ceil(fraction.length / 4) * 4, '0')),
+  ];
+  const bytes = new DataView(new ArrayBuffer(8 + digits.length * 2));
+  bytes.setInt16(0, digits.length);
+  bytes.setInt16(2, Math.ceil(whole.length / 4) - 1);
+  bytes.setUint16(4, isNegative ? 0x4000 : 0);
+  bytes.setInt16(6, fraction.length);
+  for (const [i, digit] of digits.entries()) bytes.setInt16(8 + i * 2, digit);
+  return new Uint8Array(bytes.buffer);
+}
+
+function groupsOf(text: string): number[] {
+  return Array.from({ length: text.length / 4 }, (_, i) => Number(text.slice(i * 4, i * 4 + 4)));
 }

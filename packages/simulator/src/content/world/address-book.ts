@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { assert } from '@sluice/base/assert';
 import { decodeBase58 } from '@sluice/base/base58';
+import { isOnCurve } from '@sluice/base/ed25519';
 import { elementAt } from '@sluice/base/element-at';
 import { Random } from '@sluice/base/random';
 import {
@@ -16,7 +17,6 @@ import {
   type TextPool,
   type TextRegion,
 } from '../text/text-pool.ts';
-import { deriveAddress } from './derive-address.ts';
 import { ID, KNOWN_COUNT, KNOWN_TEXTS } from './known-addresses.ts';
 import { WHALE_COUNT, type World } from './world.ts';
 
@@ -153,4 +153,19 @@ function encode(text: PooledText, pool: TextPool): PooledText {
   const end = pool.kernel.exports.encodeBase58(text + BYTES_OFFSET, KEY_BYTES, start);
   pool.words[text >> 2] = end - start;
   return text;
+}
+
+/** The end of what is hashed to derive an address. */
+const derivedMark = 'ProgramDerivedAddress';
+const bumpFirst = 255;
+
+/** Returns an address that a program derives: the first hash that is not a point of the curve, so that no key can sign for it. The bump counts down from 255. */
+function deriveAddress(seeds: readonly Uint8Array[], program: Uint8Array): Uint8Array {
+  for (let bump = bumpFirst; bump >= 0; bump--) {
+    const hash = createHash('sha256');
+    for (const seed of seeds) hash.update(seed);
+    const address = hash.update(Uint8Array.of(bump)).update(program).update(derivedMark).digest();
+    if (!isOnCurve(address)) return address;
+  }
+  assert(false, 'half of all hashes are off the curve');
 }
