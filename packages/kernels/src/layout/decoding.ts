@@ -55,7 +55,7 @@ export const OP_INTEGER = 10;
 export const OP_SHORT = 11;
 /** number: a boolean of this size. */
 export const OP_BOOLEAN = 12;
-/** An address, all bytes that are left, and the same as text in UTF-8. */
+/** OP_KEY reads an address of 32 bytes. OP_BYTES reads all remaining bytes, written as hexadecimal digits; OP_UTF8 writes them as a text. */
 export const OP_KEY = 13;
 export const OP_BYTES = 14;
 export const OP_UTF8 = 15;
@@ -87,7 +87,7 @@ export const NUMBER_CONSTANT = 0;
 export const NUMBER_LITTLE = 1;
 export const NUMBER_BIG = 2;
 export const NUMBER_SHORT = 3;
-/** As many items as there are bytes. */
+/** The list has no count: it ends where the data ends. */
 export const NUMBER_REMAINDER = 4;
 
 /** From where a position is counted. */

@@ -69,7 +69,7 @@ function openTransaction(
 
 interface ProtobufBlock {
   readonly fields: BlockFields;
-  /** Start and end of each transaction, alternating. */
+  /** The offsets in the block at which each transaction starts and ends: start, end, start, end, … */
   readonly positions: Uint32Array;
 }
 

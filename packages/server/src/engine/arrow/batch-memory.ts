@@ -42,7 +42,7 @@ export class BatchMemory {
     return this.reserve((count + 1) * 4);
   }
 
-  /** Bits that say for each row that it is not null. */
+  /** Reserves Arrow's validity bits: one for each row, set if its value is not null. All are set at first. */
   validity(): Range {
     const range = this.reserve(Math.ceil(this.lists.count / 8));
     this.kernel.bytes.fill(0xff, range.at, range.at + range.length);

@@ -26,7 +26,7 @@ export class BlockColumns {
     this.#options = options;
   }
 
-  /** A value of 64 bits of each row's block. */
+  /** Returns a column of 64-bit integers: for each row a value of its block. */
   longs(valueIn: (headers: BlockHeaders, block: number) => number | bigint | null): Pending {
     const { runs, count } = this.#memory.lists;
     const [out, valid] = [this.#memory.reserve(count * 8), this.#memory.validity()];

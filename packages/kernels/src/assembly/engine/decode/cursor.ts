@@ -1,4 +1,4 @@
-// The position in the data of an instruction or event, and what is read there without writing text.
+// The cursor over the data of an instruction or event: its position and end, and functions that read numbers without writing text.
 import {
   MOVE_HERE, MOVE_NONE, MOVE_START, NUMBER_BIG, NUMBER_CONSTANT, NUMBER_LITTLE, NUMBER_SHORT,
 } from '../../../layout/decoding';

@@ -6,7 +6,7 @@ import {
 /** The list in a table for data without bytes. */
 const NO_BYTES: u32 = 256;
 
-/** Returns the layout of data by a table of the decoder, or 0 if there is none. */
+/** Returns the address of the layout that fits the data, from a table of the decoder (instructions or events); 0 if no layout fits. */
 export function findLayout(decoder: usize, table: usize, from: usize, to: usize): usize {
   const first = from < to ? <u32>load<u8>(from) : NO_BYTES;
   const list = decoder + load<u32>(table + (first << 2));

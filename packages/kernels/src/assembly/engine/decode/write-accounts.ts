@@ -74,7 +74,7 @@ function writeNull(out: usize): usize {
   return out + 4;
 }
 
-/** Writes accounts that are passed in order. */
+/** Writes the accounts of an instruction whose accounts are never left out: the first name belongs to the first account, and so on. */
 function writePlain(decoder: usize, layout: usize, out: usize): usize {
   let account = decoder + load<u32>(layout, LAYOUT_ACCOUNTS);
   const count = load<u32>(layout, LAYOUT_ACCOUNT_COUNT);
@@ -136,7 +136,7 @@ function countFixed(account: usize, count: u32): i32 {
   return fixedCount;
 }
 
-/** Returns whether a key has a text. */
+/** Returns whether the base58 text of a key equals a text of the decoder. */
 function hasText(id: u32, text: usize): bool {
   const known = keyTextOf(id);
   const length = load<u32>(text);

@@ -140,7 +140,7 @@ function isEventCall(from: usize, to: usize): bool {
 function writeUnknown(text: usize, from: usize, to: usize, out: usize): usize {
   const length = load<u32>(text);
   if (!fits(out, <usize>length + ((to - from) << 1))) return 0;
-  // The text ends with the start of the hexadecimal value, which is written again.
+  // The text of the decoder ends with `"0x`, which `writeHexText` writes too, so these three bytes are overwritten.
   out = writeHexText(from, <u32>(to - from), copyText(text + 4, length, out) - 3);
   store<u8>(out, 0x7d);
   return out + 1;

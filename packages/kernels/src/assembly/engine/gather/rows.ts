@@ -29,8 +29,8 @@ export function isRun(rows: usize, count: u32): bool {
 }
 
 /**
- * Appends the flagged rows of the transactions from `first` up to `end` to the lists. `starts` has the first row of each transaction, or is
- * 0 if a row is a transaction. Returns the number of rows in the lists.
+ * Appends the flagged rows of the transactions from `first` up to `end` to the lists. `starts` has the first row of each transaction;
+ * it is 0 for the table of transactions, whose rows are the transactions themselves. Returns the number of rows in the lists.
  */
 export function collectRows(
   flags: usize, starts: usize, marks: usize, bit: u32, first: u32, end: u32,

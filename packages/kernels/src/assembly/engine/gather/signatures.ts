@@ -3,9 +3,10 @@ import { base58Encode } from '../../common/base58';
 import { clearBit, rowAt } from './rows';
 
 /**
- * Writes the texts of the first signature of each row's transaction, or of all, for the dictionary of a batch, and at `out` the index of the first
- * one of each row, or null for a transaction without signatures. `starts` has the first signature of each transaction. Rows of one transaction
- * follow each other and share its texts, because encoding is slow. Returns the number of texts.
+ * Writes signatures as base58 texts for the dictionary of a batch: the first signature of each row's transaction, or all of them if `isAll`. Writes
+ * to `out`, for each row, the index of its first signature in the dictionary, or null if the transaction has no signature. `starts` has the
+ * position of the first signature of each transaction. Encoding is slow, so the rows of one transaction, which follow each other, share its texts.
+ * Returns the number of texts.
  */
 export function gatherSignatures(
   bytes: usize, starts: usize, transactions: usize, count: u32, isAll: bool, textStarts: usize, texts: usize, out: usize,
