@@ -88,13 +88,16 @@ const actions = {
   },
   loseLease: ({ servers, scheduler }) => servers.stealLease(scheduler.nowMs),
   mendServers: ({ servers }) => servers.heal(),
-  breakSource: ({ sources }, random) => {
+  breakSource: ({ sources, machines }, random) => {
+    // A single source is believed about the block that a new dataset starts with.
+    const isBelieved =
+      sources.length === 1 && machines.some(({ model }) => model.current?.head == null);
     // A majority of honest sources is needed only while one lies.
     const isLied = sources.some(({ fault }) => lies.some((lie) => lie === fault));
     const isWell = sources.every(({ fault }) => fault === 'none');
     const source = random.pick(sources);
     if (random.chance(0.5) && isWell && sources.length >= 3) source.fault = random.pick(lies);
-    else if (random.chance(0.3) && isWell)
+    else if (random.chance(0.3) && isWell && !isBelieved)
       source.fault = random.pick(['omits', 'parents', 'bytes']);
     else if (!isLied) source.fault = random.pick(plainFaults);
   },

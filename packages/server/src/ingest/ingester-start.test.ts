@@ -1,7 +1,7 @@
 /** Tests how an ingester starts, stops and fails, with sources and a dataset in memory. */
 
 import { CodedError } from '@sluice/base/errors';
-import { toSlot } from '@sluice/ledger/primitives';
+import { type Slot, toSlot } from '@sluice/ledger/primitives';
 import { type Refusal, refusal } from '@sluice/source/refusal';
 import { SlotWatcher } from '@sluice/source/rpc/slot-watcher';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -82,6 +82,40 @@ test('error: source-start-missing names the slot that the ledger has reached, un
   expect(dataset.current.start).toBe(null);
   await clock.advance(1);
   expect([dataset.current.start, dataset.current.anchor?.number, raised()]).toEqual([10, 9, []]);
+  await end();
+});
+
+const headerWith = (parent: string) => async (slot: Slot) => {
+  const header = chain[slot];
+  return header === undefined
+    ? refusal('not-available', 'none')
+    : ({ kind: 'ok', value: { ...header, parentHash: parent } } as const);
+};
+
+test('behavior: the start is the one that most sources confirm', async () => {
+  const [liar, ...honest] = [node('liar'), node('first'), node('second')];
+  vi.spyOn(liar as FakeNode, 'header').mockImplementation(headerWith('invented'));
+  const sources = [liar as FakeNode, ...honest];
+  const { clock, dataset, raised, end } = startIngester(sources, { start: { kind: 'latest' } });
+  await clock.advance(2_000);
+  expect(dataset.current.anchor).toEqual({ number: 7, hash: chain[7]?.hash });
+  expect(raised()).not.toContain('source-start-missing');
+  await end();
+});
+
+test('error: source-start-missing names the block that as many sources deny as confirm', async () => {
+  const [liar, honest] = [node('liar'), node('honest')];
+  const header = vi.spyOn(liar, 'header').mockImplementation(headerWith('invented'));
+  const options = { start: { kind: 'latest' } } as const;
+  const { clock, dataset, raised, end } = startIngester([honest, liar], options);
+  await clock.advance(2_000);
+  expect(dataset.current.start).toBe(null);
+  expect(raised()).toEqual([
+    'source-start-missing: the dataset would start with block 8 of liar, but not more sources confirm its hash and parent than deny them: check the sources, and remove the one that is wrong',
+  ]);
+  header.mockRestore();
+  await clock.advance(2_000);
+  expect([dataset.current.anchor?.hash, raised()]).toEqual([chain[7]?.hash, []]);
   await end();
 });
 

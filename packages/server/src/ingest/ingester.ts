@@ -7,8 +7,9 @@
  *                                                        backfill, if configured
  */
 import { setMaxListeners } from 'node:events';
-import { assert } from '@sluice/base/assert';
+import { assert, unreachable } from '@sluice/base/assert';
 import { isCodedError } from '@sluice/base/errors';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { Slot } from '@sluice/ledger/primitives';
 import type { SourceDependencies, SourceOptions } from '@sluice/source/open-source';
 import { INGEST_ALARMS } from '../dataset/alarm-codes.ts';
@@ -18,7 +19,8 @@ import type { Retention } from '../dataset/retention.ts';
 import { type BackfillProgress, BackfillTask } from './backfill/backfill-task.ts';
 import { BlockLoader, type PrepareBlock } from './follow/block-loader.ts';
 import { ChainFeeder } from './follow/chain-feeder.ts';
-import { chooseStart, type StartPoint } from './follow/choose-start.ts';
+import { chooseStart, type StartChoice, type StartPoint } from './follow/choose-start.ts';
+import { isConfirmedStart } from './follow/confirm-finality.ts';
 import { FinalityTracker } from './follow/finality-tracker.ts';
 import { FollowedSource, type FollowedStatus } from './follow/followed-source.ts';
 import { agreeOnGenesis, checkIdentity, checkRemaining } from './follow/genesis.ts';
@@ -170,21 +172,25 @@ export class Ingester {
     while (!signal.aborted && dataset.snapshot().start === null) {
       for (const source of this.#usable().filter(({ health }) => health.isReady)) {
         const choice = await chooseStart(this.#options.start, source, signal);
-        if (choice.kind === 'chosen') {
+        if (choice.kind === 'chosen' && (await this.#isConfirmed(choice.first, signal))) {
           await this.#feeder.commit([{ kind: 'create', anchor: choice.anchor }], signal);
           dataset.alarms.clear('source-start-missing');
           return;
         }
         if (choice.kind === 'later') continue;
-        const text =
-          choice.kind === 'pruned'
-            ? `${source.name} begins at slot ${choice.firstAvailable}: start with --from earliest or --from ${choice.firstAvailable} (the same as from: in a configuration), or add a source that has earlier blocks`
-            : `${source.name} has only reached slot ${choice.finalized}: wait, or start with --from latest`;
-        dataset.alarms.raise('source-start-missing', text);
+        dataset.alarms.raise('source-start-missing', describeRefused(source, choice));
       }
       await clock.sleep(retryStartMs, signal);
       await checkRemaining(this.#sources, dataset, signal);
     }
+  }
+
+  /** The chain grows from its start for ever, so one source alone does not decide about it if there are others. */
+  async #isConfirmed(first: BlockHeader | null, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#dependencies;
+    const sources = this.#usable();
+    if (first === null || sources.length === 1) return true;
+    return isConfirmedStart(first, sources, { clock, signal });
   }
 
   async #follow(source: FollowedSource, signal: AbortSignal): Promise<void> {
@@ -289,5 +295,22 @@ export class Ingester {
   #stallMs(): number {
     if (this.#offeredSlot() <= headSlot(this.#feeder.pending)) return 0;
     return this.#dependencies.clock.nowMs() - this.#feeder.lastGrownMs;
+  }
+}
+
+/** Says why the dataset does not start with what a source has, and what to do. */
+function describeRefused(
+  { name }: FollowedSource,
+  choice: Exclude<StartChoice, { kind: 'later' }>,
+): string {
+  switch (choice.kind) {
+    case 'pruned':
+      return `${name} begins at slot ${choice.firstAvailable}: start with --from earliest or --from ${choice.firstAvailable} (the same as from: in a configuration), or add a source that has earlier blocks`;
+    case 'ahead':
+      return `${name} has only reached slot ${choice.finalized}: wait, or start with --from latest`;
+    case 'chosen':
+      return `the dataset would start with block ${choice.first?.number} of ${name}, but not more sources confirm its hash and parent than deny them: check the sources, and remove the one that is wrong`;
+    default:
+      return unreachable(choice);
   }
 }

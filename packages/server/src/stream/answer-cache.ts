@@ -57,6 +57,14 @@ export class AnswerCache {
   keep(key: string, answer: readonly EvaluatedBlocks[]): void {
     this.#answers.set(key, answer);
   }
+
+  /** Drops the answers of a dataset over segments below a slot, which nothing can request any more. */
+  dropBelow(start: number, dataset: string): void {
+    for (const [key, answer] of this.#answers.entries()) {
+      const isBelow = (answer.at(-1)?.lastCovered.number ?? 0) < start;
+      if (isBelow && key.startsWith(`${dataset}/`)) this.#answers.delete(key);
+    }
+  }
 }
 
 function sizeOf(answer: readonly EvaluatedBlocks[]): number {

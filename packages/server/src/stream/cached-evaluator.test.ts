@@ -1,3 +1,4 @@
+import { toSlot } from '@sluice/ledger/primitives';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ChainSnapshot, emptySnapshot } from '../chain/chain-snapshot.ts';
@@ -72,6 +73,20 @@ async function read(
   }
   return { text, last };
 }
+
+test('behavior: the answers over segments that retention removed are dropped', async () => {
+  const { answers, ask } = make();
+  for (let i = 0; i < 2; i++) await ask(0, 28);
+  const wholeBytes = answers.bytes;
+  const { segments } = snapshot;
+  const trimmed = { ...snapshot, segments: segments.slice(1), start: toSlot(9) };
+  await ask(10, 28, { snapshot: trimmed });
+  expect(answers.hitCount).toBe(2);
+  const leftBytes = answers.bytes;
+  expect(leftBytes).toBeLessThan(wholeBytes);
+  answers.dropBelow(100, 'another');
+  expect(answers.bytes).toBe(leftBytes);
+});
 
 test('behavior: the size of an answer is that of its lines and a kilobyte for each piece and for itself', () => {
   const answers = new AnswerCache({ bytesMax: 1 << 20 });

@@ -38,6 +38,8 @@ export class CachedEvaluator implements BlockEvaluator {
   readonly #readList: ReadList;
   readonly #answers: AnswerCache;
   readonly #evaluator: BlockEvaluator;
+  /** The start of the chain when answers were last dropped. */
+  #start = 0;
 
   constructor({ dataset, readList, answers, evaluator }: CachedEvaluatorDependencies) {
     this.#dataset = dataset;
@@ -52,6 +54,7 @@ export class CachedEvaluator implements BlockEvaluator {
       yield* this.#evaluator.evaluate(job);
       return;
     }
+    this.#dropTrimmed(job.snapshot.start ?? 0);
     const keyOf = this.#makeKeys(job);
     let { first } = job;
     while (first <= job.last) {
@@ -62,6 +65,12 @@ export class CachedEvaluator implements BlockEvaluator {
       else if (last === job.last) return;
       first = (cached?.segment.last.number ?? last) + 1;
     }
+  }
+
+  #dropTrimmed(start: number): void {
+    if (start <= this.#start) return;
+    this.#start = start;
+    this.#answers.dropBelow(start, this.#dataset);
   }
 
   /** Returns the function that identifies the answer of a segment. The text of a query can be long, so it is hashed. */

@@ -20,16 +20,20 @@ function choose(start: StartPoint, { from = 0, remote = {} as Partial<Source> } 
 }
 
 const at = (slot: number): StartPoint => ({ kind: 'slot', slot: toSlot(slot) });
-const above = (name: string) => ({ kind: 'chosen', anchor: ref(name) });
+const above = (name: string) => ({
+  kind: 'chosen',
+  anchor: ref(name),
+  first: headers.find(({ parentHash }) => parentHash === ref(name).hash),
+});
 
 test('default: the anchor is the parent of the first block at or after the start', async () => {
-  expect(await choose({ kind: 'genesis' })).toEqual({ kind: 'chosen', anchor: null });
+  expect(await choose({ kind: 'genesis' })).toEqual({ kind: 'chosen', anchor: null, first: null });
   expect(await choose({ kind: 'latest' })).toEqual(above('a6'));
   expect(await choose({ kind: 'earliest' }, { from: 4 })).toEqual(above('a1'));
   expect(await choose(at(6))).toEqual(above('a4'));
   expect(await choose(at(5))).toEqual(above('a4'));
   expect(await choose(at(9))).toEqual(above('a6'));
-  expect(await choose(at(0))).toEqual({ kind: 'chosen', anchor: null });
+  expect(await choose(at(0))).toEqual({ kind: 'chosen', anchor: null, first: null });
 });
 
 test('error: a start that the source no longer has', async () => {

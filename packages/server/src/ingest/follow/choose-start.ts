@@ -1,4 +1,5 @@
 import { unreachable } from '@sluice/base/assert';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { Slot } from '@sluice/ledger/primitives';
 import { listSlotsMax } from '@sluice/source/source';
 import type { Anchor } from '../../chain/chain-snapshot.ts';
@@ -15,7 +16,12 @@ export type StartPoint =
   | { readonly kind: 'slot'; readonly slot: Slot };
 
 export type StartChoice =
-  | { readonly kind: 'chosen'; readonly anchor: Anchor | null }
+  /** `first` is the first block, or null if the ledger is stored from its beginning. */
+  | {
+      readonly kind: 'chosen';
+      readonly anchor: Anchor | null;
+      readonly first: BlockHeader | null;
+    }
   /** The ledger has no finalized block yet, or the source did not answer. */
   | { readonly kind: 'later' }
   /** The source no longer has the block. */
@@ -36,7 +42,7 @@ export async function chooseStart(
   if (available.kind === 'refused') return later;
   const first = firstWanted(start, { finalized: finalized.value, available: available.value });
   if (available.value > first) return { kind: 'pruned', firstAvailable: available.value };
-  if (first === 0) return { kind: 'chosen', anchor: null };
+  if (first === 0) return { kind: 'chosen', anchor: null, first: null };
   const range = { first, last: Math.min(finalized.value, first + listSlotsMax - 1) };
   if (range.last < range.first) return { kind: 'ahead', finalized: finalized.value };
   const list = source.note(await remote.listSlots(range, 'finalized', signal));
@@ -45,7 +51,8 @@ export async function chooseStart(
   const header = source.note(await remote.header(slot, 'finalized', signal));
   if (header.kind === 'refused') return later;
   const { parentSlot, parentHash } = header.value;
-  return { kind: 'chosen', anchor: { number: parentSlot, hash: parentHash } };
+  const anchor = { number: parentSlot, hash: parentHash };
+  return { kind: 'chosen', anchor, first: header.value };
 }
 
 function firstWanted(

@@ -1,7 +1,8 @@
 /** Decides what is final if there are several sources. A reported slot proves nothing; a hash that most sources report does. */
 import type { Clock } from '@sluice/base/clock';
 import { settleWithin } from '@sluice/base/settle-within';
-import type { BlockRef } from '@sluice/ledger/block';
+import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
+import type { Slot } from '@sluice/ledger/primitives';
 import type { FollowedSource } from './followed-source.ts';
 
 /** A source that does not answer within this time does not count in this round. */
@@ -16,24 +17,49 @@ export function agreedFinalSlot(sources: readonly FollowedSource[]): number {
   return slots[Math.floor(slots.length / 2)] ?? -1;
 }
 
+interface Asking {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
 /** Returns whether more sources have this block as final than another one. */
-export async function isConfirmedFinal(
+export function isConfirmedFinal(
   block: BlockRef,
   sources: readonly FollowedSource[],
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  asking: Asking,
 ): Promise<boolean> {
-  const consulted = sources.filter(
-    ({ health, finalizedSlot }) => health.isHealthy && finalizedSlot >= block.number,
-  );
+  const reaching = sources.filter(({ finalizedSlot }) => finalizedSlot >= block.number);
+  return hasMajority(block.number, ({ hash }) => hash === block.hash, reaching, asking);
+}
+
+/** Returns whether more sources have this block with this parent as final than another one. */
+export function isConfirmedStart(
+  block: BlockHeader,
+  sources: readonly FollowedSource[],
+  asking: Asking,
+): Promise<boolean> {
+  const isSame = ({ hash, parentSlot, parentHash }: BlockHeader) =>
+    hash === block.hash && parentSlot === block.parentSlot && parentHash === block.parentHash;
+  return hasMajority(block.number, isSame, sources, asking);
+}
+
+async function hasMajority(
+  slot: Slot,
+  isSame: (header: BlockHeader) => boolean,
+  sources: readonly FollowedSource[],
+  { clock, signal }: Asking,
+): Promise<boolean> {
   const answers = await settleWithin(
-    consulted.map(({ remote }) => remote.header(block.number, 'finalized', signal)),
+    sources
+      .filter(({ health }) => health.isHealthy)
+      .map(({ remote }) => remote.header(slot, 'finalized', signal)),
     answerMsMax,
     clock,
   );
   let agreeing = 0;
   let differing = 0;
   for (const answer of answers) {
-    if (answer?.kind === 'ok' && answer.value.hash === block.hash) agreeing++;
+    if (answer?.kind === 'ok' && isSame(answer.value)) agreeing++;
     else if (answer?.kind === 'ok' || answer?.reason === 'skipped-hint') differing++;
   }
   return agreeing > differing;
