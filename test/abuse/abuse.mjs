@@ -11,16 +11,22 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { build } from '../../packages/server/bin/build.js';
+import { readOptions } from '../read-options.mjs';
 import { trials } from './trials.mjs';
 
-const { values } = parseArgs({
-  options: {
-    short: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
-    out: { type: 'string' },
-  },
+const usage = `usage: npm run abuse -- [--short] [--only TEXT] [--out FILE]
+
+Does to a service what a malicious client can do, and fails if a trial is not rejected properly or exceeds its bound.
+
+  --short      leaves out the slow trials, and makes the herds ten times smaller
+  --only TEXT  only the trials whose name contains the text
+  --out FILE   also writes the table to a file
+`;
+const values = readOptions(usage, {
+  short: { type: 'boolean', default: false },
+  only: { type: 'string', default: '' },
+  out: { type: 'string' },
 });
 const keyCount = 100_000;
 const trialMsMax = 300_000;

@@ -1,10 +1,12 @@
 /** Runs the fuzz test for a time: `npm run fuzz -- --minutes 10`. */
 import { spawnSync } from 'node:child_process';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../read-options.mjs';
 
-const { values } = parseArgs({
-  options: { minutes: { type: 'string' }, seconds: { type: 'string' } },
-});
+const usage = `usage: npm run fuzz -- [--minutes N | --seconds N]
+
+Gives random and damaged queries, blocks, segments, journals, indexes and feed messages to their readers, for 10 minutes by default.
+`;
+const values = readOptions(usage, { minutes: { type: 'string' }, seconds: { type: 'string' } });
 const seconds = values.seconds ?? String(Number(values.minutes ?? 10) * 60);
 const args = ['vitest', 'run', '--config', 'test/slow/vitest.config.ts', 'test/fuzz/fuzz.test.ts'];
 const env = { ...process.env, FUZZ_SECONDS: seconds };

@@ -18,15 +18,21 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../read-options.mjs';
 import { plantedBugs } from './planted-bugs.mjs';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '300' },
-    only: { type: 'string', default: '' },
-    by: { type: 'string', default: 'simulation,tests' },
-  },
+const usage = `usage: npm run test:bugs -- [--seconds N] [--only TEXT] [--by simulation,tests]
+
+Plants each bug in a copy of the repository, and reports what finds it.
+
+  --seconds N  the time of the simulation for each bug (default 300)
+  --only TEXT  only the bugs whose name contains the text
+  --by WHAT    the simulation, the tests or both (default)
+`;
+const values = readOptions(usage, {
+  seconds: { type: 'string', default: '300' },
+  only: { type: 'string', default: '' },
+  by: { type: 'string', default: 'simulation,tests' },
 });
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const secondsMax = Number(values.seconds);

@@ -24,19 +24,27 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { build } from '../../packages/server/bin/build.js';
+import { readOptions } from '../read-options.mjs';
 import { describeSamples, drawSamples, slopeOf } from './report.mjs';
 
-const { values } = parseArgs({
-  options: {
-    hours: { type: 'string' },
-    minutes: { type: 'string' },
-    out: { type: 'string' },
-    followers: { type: 'string', default: '20' },
-    'slot-ms': { type: 'string', default: '100' },
-    keep: { type: 'string', default: '5000' },
-  },
+const usage = `usage: npm run soak -- [--hours N | --minutes N] [--out FOLDER] [--followers N] [--slot-ms N] [--keep N]
+
+Runs a service with everything at once. Fails if a response is wrong, an alarm is left, or the memory of the last hour grows by more than 1 %.
+
+  --hours N, --minutes N   how long (default: 5 minutes; the growth is judged from two hours on)
+  --out FOLDER             writes the samples and their plots to FOLDER/soak.json and FOLDER/soak.svg
+  --followers N            clients at the head (default 20)
+  --slot-ms N              the time of a slot of the simulated ledger (default 100)
+  --keep N                 how many blocks the service keeps (default 5000)
+`;
+const values = readOptions(usage, {
+  hours: { type: 'string' },
+  minutes: { type: 'string' },
+  out: { type: 'string' },
+  followers: { type: 'string', default: '20' },
+  'slot-ms': { type: 'string', default: '100' },
+  keep: { type: 'string', default: '5000' },
 });
 const durationMs = values.hours
   ? Number(values.hours) * 3_600_000

@@ -1,6 +1,6 @@
 /** Answers a request according to its route: parses parameters, calls the handler, compresses the body. */
 import { promisify } from 'node:util';
-import { constants, gzip } from 'node:zlib';
+import { constants, gzip, gzipSync } from 'node:zlib';
 import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
 import { runInTimeSlices } from '@sluice/base/time-slices';
@@ -127,6 +127,8 @@ function listTexts(route: Route, { params, query }: FastifyRequest): Record<stri
 
 /** Compressing shorter responses is not worthwhile. */
 const gzipBytesMin = 1_024;
+/** Compressing at most this many bytes takes less processor time than asking another thread to do it. */
+const syncBytesMax = 16_384;
 const compress = promisify(gzip);
 
 async function send(
@@ -140,6 +142,8 @@ async function send(
   reply.header('vary', known === undefined ? 'Accept-Encoding' : `${known}, Accept-Encoding`);
   const isGzip = negotiateEncoding(acceptEncoding, ['gzip', 'identity']) === 'gzip';
   if (!isGzip) return void reply.send(body);
-  const compressed = await compress(body, { level: constants.Z_BEST_SPEED });
+  const level = { level: constants.Z_BEST_SPEED };
+  const isSmall = body.length <= syncBytesMax;
+  const compressed = isSmall ? gzipSync(body, level) : await compress(body, level);
   reply.header('content-encoding', 'gzip').send(compressed);
 }
