@@ -205,10 +205,10 @@ function bufferCount({ kind }: ArrowType): number {
   return kind === 'utf8' || kind === 'binary' ? 3 : 2;
 }
 
-const isValid = (bits: Uint8Array | undefined, i: number) =>
+export const isValid = (bits: Uint8Array | undefined, i: number) =>
   bits === undefined || bits.length === 0 || (((bits[i >> 3] ?? 0) >> (i & 7)) & 1) === 1;
 
-function intsOf(bytes: Uint8Array | undefined): Int32Array {
+export function intsOf(bytes: Uint8Array | undefined): Int32Array {
   if (bytes === undefined) return new Int32Array(0);
   return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
 }

@@ -8,11 +8,16 @@ import {
   encodeDictionary,
   encodeSchema,
 } from '@sluice/arrow/ipc-messages';
-import { type ArrowValue, isArrowList, isArrowStruct } from '@sluice/arrow/ipc-reader';
+import {
+  type ArrowBatch,
+  type ArrowValue,
+  isArrowList,
+  isArrowStruct,
+  valuesOf,
+} from '@sluice/arrow/ipc-reader';
+import { ParquetWriter } from '@sluice/arrow/parquet/parquet-writer';
 import { encodeBase58 } from '@sluice/base/base58';
-import { type ParquetWriteOptions, parquetWriteBuffer } from 'hyparquet-writer';
-
-type SchemaElement = NonNullable<ParquetWriteOptions['schema']>[number];
+import { elementAt } from '@sluice/base/element-at';
 
 export const EXPORT_FORMATS = ['parquet', 'arrow', 'csv', 'jsonl'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
@@ -25,106 +30,72 @@ export const FILE_ENDS: Readonly<Record<ExportFormat, string>> = {
   jsonl: 'jsonl',
 };
 
-export interface TableRows {
+/** Rows of the record batches of a stream. */
+export interface TablePart {
+  readonly fields: readonly ArrowField[];
+  readonly parts: readonly BatchRows[];
+}
+
+/** Adjacent rows of a record batch. */
+export interface BatchRows {
+  readonly batch: ArrowBatch;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface TableRows {
   readonly fields: readonly ArrowField[];
   /** The values of each column. */
   readonly columns: readonly (readonly ArrowValue[])[];
   readonly rowCount: number;
 }
 
-/** The number of rows in a row group, or in a record batch. */
-const groupRows = 1 << 16;
+/** The number of rows in a record batch. */
+const batchRows = 1 << 16;
 
-export function encodeTable(format: ExportFormat, table: TableRows): Uint8Array {
+export function encodeTable(format: ExportFormat, table: TablePart): Uint8Array {
   switch (format) {
     case 'parquet':
       return encodeParquet(table);
     case 'arrow':
-      return encodeArrow(table);
+      return encodeArrow(readRows(table));
     case 'csv':
-      return encodeCsv(table);
+      return encodeCsv(readRows(table));
     case 'jsonl':
-      return encodeLines(table);
+      return encodeLines(readRows(table));
   }
+}
+
+export const countRows = ({ parts }: TablePart) =>
+  parts.reduce((sum, { start, end }) => sum + end - start, 0);
+
+/** Returns the values of rows. */
+function readRows({ fields, parts }: TablePart): TableRows {
+  const columns: ArrowValue[][] = fields.map(() => []);
+  for (const { batch, start, end } of parts)
+    for (const [i, field] of fields.entries()) {
+      const values = valuesOf(field, elementAt(batch.columns, i), batch.dictionary);
+      for (let row = start; row < end; row++) columns[i]?.push(values[row] ?? null);
+    }
+  return { fields, columns, rowCount: countRows({ fields, parts }) };
 }
 
 function encodeArrow({ fields, columns, rowCount }: TableRows): Uint8Array {
   const hasDictionary = fields.some(usesDictionary);
   const parts = [encodeSchema(fields)];
-  for (let start = 0; start < rowCount; start += groupRows) {
-    const some = columns.map((values) => values.slice(start, start + groupRows));
+  for (let start = 0; start < rowCount; start += batchRows) {
+    const some = columns.map((values) => values.slice(start, start + batchRows));
     const built = buildColumns(fields, some);
     if (hasDictionary) parts.push(...encodeDictionary(built.dictionary));
-    parts.push(...encodeBatch(built.columns, Math.min(groupRows, rowCount - start), []));
+    parts.push(...encodeBatch(built.columns, Math.min(batchRows, rowCount - start), []));
   }
   return Buffer.concat([...parts, END_OF_STREAM]);
 }
 
-function encodeParquet({ fields, columns }: TableRows): Uint8Array {
-  const buffer = parquetWriteBuffer({
-    schema: [
-      { name: 'root', num_children: fields.length },
-      ...fields.flatMap((field) => parquetElements(field)),
-    ],
-    columnData: fields.map(({ name, type }, i) => ({
-      name,
-      data: (columns[i] ?? []).map((value) => parquetValue(type, value)),
-    })),
-    rowGroupSize: groupRows,
-    createdBy: 'sluice',
-  });
-  return new Uint8Array(buffer);
-}
-
-function parquetElements({ name, type, isNullable }: ArrowField): SchemaElement[] {
-  const repetition_type = isNullable ? 'OPTIONAL' : 'REQUIRED';
-  const of = { name, repetition_type } as const;
-  switch (type.kind) {
-    case 'bool':
-      return [{ ...of, type: 'BOOLEAN' }];
-    case 'int':
-      return [{ ...of, ...parquetInt(type.bits, type.isSigned) }];
-    case 'timestamp':
-      return [
-        {
-          ...{ ...of, type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
-          logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
-        },
-      ];
-    case 'utf8':
-    case 'dictionary':
-      return [{ ...of, type: 'BYTE_ARRAY', converted_type: 'UTF8' }];
-    case 'binary':
-      return [{ ...of, type: 'BYTE_ARRAY' }];
-    case 'fixedBinary':
-      return [{ ...of, type: 'FIXED_LEN_BYTE_ARRAY', type_length: type.byteCount }];
-    case 'list':
-      return [
-        { ...of, converted_type: 'LIST', num_children: 1 },
-        { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
-        ...parquetElements({ ...type.item, name: 'element' }),
-      ];
-    case 'struct':
-      return [
-        { ...of, num_children: type.fields.length },
-        ...type.fields.flatMap((each) => parquetElements(each)),
-      ];
-  }
-}
-
-function parquetInt(
-  bits: 32 | 64,
-  isSigned: boolean,
-): Pick<SchemaElement, 'type' | 'converted_type'> {
-  const type = bits === 64 ? 'INT64' : 'INT32';
-  if (isSigned) return { type };
-  return { type, converted_type: bits === 64 ? 'UINT_64' : 'UINT_32' };
-}
-
-function parquetValue(type: ArrowType, value: ArrowValue): unknown {
-  return type.kind === 'timestamp' && typeof value === 'bigint'
-    ? new Date(Number(value) * 1000)
-    : value;
+function encodeParquet({ fields, parts }: TablePart): Uint8Array {
+  const writer = new ParquetWriter(fields);
+  for (const { batch, start, end } of parts) writer.add(batch, start, end);
+  return writer.finish();
 }
 
 /** Bytes are base58, times are ISO 8601, and integers have all digits. */

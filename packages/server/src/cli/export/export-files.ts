@@ -6,9 +6,18 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type ArrowValue, valuesOf } from '@sluice/arrow/ipc-reader';
+import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
 import { writeFileWhole } from '../write-file-whole.ts';
-import { type ExportFormat, encodeTable, FILE_ENDS, type TableRows } from './encode-table.ts';
+import {
+  type BatchRows,
+  countRows,
+  type ExportFormat,
+  encodeTable,
+  FILE_ENDS,
+  type TablePart,
+} from './encode-table.ts';
 
 export interface ExportedFile {
   /** Relative to the folder. */
@@ -48,7 +57,7 @@ export interface ExportOptions {
 }
 
 export interface ExportDependencies {
-  readonly read: (first: number, last: number) => Promise<TableRows>;
+  readonly read: (first: number, last: number) => Promise<TablePart>;
   readonly onRange: (range: ExportedRange) => void;
 }
 
@@ -136,22 +145,23 @@ async function writeManifest(
 
 async function writeRange(
   { folder, format, isByDay, signal }: ExportOptions,
-  table: TableRows,
+  table: TablePart,
   { first, last }: { first: number; last: number },
 ): Promise<ExportedRange> {
   const name = `${slotText(first)}-${slotText(last)}.${FILE_ENDS[format]}`;
   const files: ExportedFile[] = [];
   for (const [day, part] of isByDay ? splitByDay(table) : [[undefined, table] as const]) {
-    if (part.rowCount === 0) continue;
+    const rows = countRows(part);
+    if (rows === 0) continue;
     const path = day === undefined ? name : join(`day=${day}`, name);
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     const bytes = encodeTable(format, part);
     const output = { path: join(folder, path), force: true };
     await writeFileWhole(output, signal, async (write) => write(bytes));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    files.push({ path, rows: part.rowCount, bytes: bytes.length, sha256 });
+    files.push({ path, rows, bytes: bytes.length, sha256 });
   }
-  return { first, last, rows: table.rowCount, files };
+  return { first, last, rows: countRows(table), files };
 }
 
 const slotText = (slot: number) => String(slot).padStart(12, '0');
@@ -159,23 +169,26 @@ const slotText = (slot: number) => String(slot).padStart(12, '0');
 /** The name that readers of partitioned folders take as an unknown value. */
 const unknownDay = '__HIVE_DEFAULT_PARTITION__';
 
-/** Divides the rows by the day of their block. */
-function splitByDay({ fields, columns }: TableRows): Map<string, TableRows> {
-  const times = columns[fields.findIndex(({ name }) => name === 'block_time')] ?? [];
-  const rows = new Map<string, number[]>();
-  for (const [row, seconds] of times.entries()) {
-    const day =
-      typeof seconds === 'bigint'
-        ? new Date(Number(seconds) * 1000).toISOString().slice(0, 10)
-        : unknownDay;
-    const list = rows.get(day) ?? [];
-    list.push(row);
-    rows.set(day, list);
+/** Divides the rows by the day of their block. The rows of a block are adjacent. */
+function splitByDay({ fields, parts }: TablePart): Map<string, TablePart> {
+  const at = fields.findIndex(({ name }) => name === 'block_time');
+  const days = new Map<string, BatchRows[]>();
+  for (const { batch, start, end } of parts) {
+    const times = valuesOf(elementAt(fields, at), elementAt(batch.columns, at), batch.dictionary);
+    for (let from = start; from < end; ) {
+      const day = dayOf(times[from]);
+      let to = from + 1;
+      while (to < end && (times[to] === times[from] || dayOf(times[to]) === day)) to++;
+      const list = days.get(day) ?? [];
+      list.push({ batch, start: from, end: to });
+      days.set(day, list);
+      from = to;
+    }
   }
-  return new Map(
-    [...rows].map(([day, list]) => {
-      const part = columns.map((values) => list.map((row) => values[row] ?? null));
-      return [day, { fields, columns: part, rowCount: list.length }];
-    }),
-  );
+  return new Map([...days].map(([day, rows]) => [day, { fields, parts: rows }]));
+}
+
+function dayOf(seconds: ArrowValue | undefined): string {
+  if (typeof seconds !== 'bigint') return unknownDay;
+  return new Date(Number(seconds) * 1000).toISOString().slice(0, 10);
 }

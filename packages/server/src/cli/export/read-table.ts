@@ -1,16 +1,11 @@
 import type { ArrowField } from '@sluice/arrow/arrow-type';
-import {
-  type ArrowBatch,
-  ArrowStreamReader,
-  type ArrowValue,
-  valuesOf,
-} from '@sluice/arrow/ipc-reader';
+import { type ArrowBatch, ArrowStreamReader } from '@sluice/arrow/ipc-reader';
 import { CodedError } from '@sluice/base/errors';
 import { ARROW_STREAM_TYPE, COVERED_KEY } from '@sluice/protocol/arrow-table';
 import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
 import { localHeaders } from '../query/run-query.ts';
 import type { Target } from '../target/open-target.ts';
-import type { TableRows } from './encode-table.ts';
+import type { BatchRows, TablePart } from './encode-table.ts';
 
 export interface TableRequest {
   readonly target: Target;
@@ -25,14 +20,14 @@ export interface TableRequest {
 }
 
 /** Reads the rows of finalized blocks, with both slots included. */
-export async function readTable(request: TableRequest): Promise<TableRows> {
-  const rows = new RowCollector();
+export async function readTable(request: TableRequest): Promise<TablePart> {
+  const parts: BatchRows[] = [];
   let fields: readonly ArrowField[] = [];
-  for await (const found of readBatches(request)) {
-    fields = found.fields;
-    rows.add(fields, found.batch);
+  for await (const { fields: found, batch } of readBatches(request)) {
+    fields = found;
+    parts.push({ batch, start: 0, end: batch.length });
   }
-  return rows.finish(fields);
+  return { fields, parts };
 }
 
 export interface TableBatch {
@@ -65,27 +60,6 @@ export async function* readBatches(request: TableRequest): AsyncGenerator<TableB
 interface BlockRef {
   readonly number: number;
   readonly hash: string;
-}
-
-/** Appends the rows of record batches. */
-export class RowCollector {
-  readonly #columns: ArrowValue[][] = [];
-  #rowCount = 0;
-
-  add(fields: readonly ArrowField[], { length, columns, dictionary }: ArrowBatch): void {
-    for (const [i, field] of fields.entries()) {
-      const column = columns[i];
-      if (column === undefined) continue;
-      const values = this.#columns[i] ?? [];
-      this.#columns[i] = values;
-      for (const value of valuesOf(field, column, dictionary)) values.push(value);
-    }
-    this.#rowCount += length;
-  }
-
-  finish(fields: readonly ArrowField[]): TableRows {
-    return { fields, columns: this.#columns, rowCount: this.#rowCount };
-  }
 }
 
 const cut = (url: string) =>
