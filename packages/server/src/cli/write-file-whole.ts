@@ -1,8 +1,11 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { promisify } from 'node:util';
 import { CodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
 import { checkOutput, type OutputOptions } from './write-output.ts';
+
+const sync = promisify(fsync);
 
 /** Writes a file atomically and durably: under a temporary name, which is renamed at the end. */
 export async function writeFileWhole<Result>(
@@ -19,11 +22,15 @@ export async function writeFileWhole<Result>(
   try {
     const result = await work((bytes) => attempt(() => writeAll(file, bytes), fail));
     if (signal.aborted) throw new CodedError('cli-interrupted', { path });
-    attempt(() => fsyncSync(file), fail);
+    await sync(file).catch((error) => {
+      throw fail(error);
+    });
     closeSync(file);
     isOpen = false;
     attempt(() => renameSync(temporary, target), fail);
-    attempt(() => syncFolder(dirname(target)), fail);
+    await syncFolder(dirname(target)).catch((error) => {
+      throw fail(error);
+    });
     return result;
   } catch (error) {
     if (isOpen) closeSync(file);
@@ -36,10 +43,10 @@ function writeAll(file: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-function syncFolder(path: string): void {
+async function syncFolder(path: string): Promise<void> {
   const folder = openSync(path, 'r');
   try {
-    fsyncSync(folder);
+    await sync(folder);
   } finally {
     closeSync(folder);
   }

@@ -85,16 +85,16 @@ test('error: source-start-missing names the slot that the ledger has reached, un
   await end();
 });
 
-const headerWith = (parent: string) => async (slot: Slot) => {
+/** Returns headers that name another parent. */
+async function wrongHeader(slot: Slot) {
   const header = chain[slot];
-  return header === undefined
-    ? refusal('not-available', 'none')
-    : ({ kind: 'ok', value: { ...header, parentHash: parent } } as const);
-};
+  if (header === undefined) return refusal('not-available', 'none');
+  return { kind: 'ok', value: { ...header, parentHash: header.hash } } as const;
+}
 
 test('behavior: the start is the one that most sources confirm', async () => {
   const [liar, ...honest] = [node('liar'), node('first'), node('second')];
-  vi.spyOn(liar as FakeNode, 'header').mockImplementation(headerWith('invented'));
+  vi.spyOn(liar as FakeNode, 'header').mockImplementation(wrongHeader);
   const sources = [liar as FakeNode, ...honest];
   const { clock, dataset, raised, end } = startIngester(sources, { start: { kind: 'latest' } });
   await clock.advance(2_000);
@@ -105,7 +105,7 @@ test('behavior: the start is the one that most sources confirm', async () => {
 
 test('error: source-start-missing names the block that as many sources deny as confirm', async () => {
   const [liar, honest] = [node('liar'), node('honest')];
-  const header = vi.spyOn(liar, 'header').mockImplementation(headerWith('invented'));
+  const header = vi.spyOn(liar, 'header').mockImplementation(wrongHeader);
   const options = { start: { kind: 'latest' } } as const;
   const { clock, dataset, raised, end } = startIngester([honest, liar], options);
   await clock.advance(2_000);

@@ -12,7 +12,7 @@ import { Command, Option } from 'commander';
 import type { CommandContext } from '../context.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../export/encode-table.ts';
 import { exportFiles } from '../export/export-files.ts';
-import { readTable } from '../export/read-table.ts';
+import { readBatches } from '../export/read-table.ts';
 import { formatCount } from '../format-table.ts';
 import { numberOption } from '../parse-option.ts';
 import { Progress } from '../progress.ts';
@@ -117,8 +117,8 @@ async function exportTable(
   if (last < first)
     return void context.err.write(`there is no finalized block at or after slot ${first} yet\n`);
   const parameters = new URLSearchParams({ table, addresses }).toString();
-  let slot = first - 1;
-  const share = () => (slot - first + 1) / (last - first + 1);
+  let slotCount = 0;
+  const share = () => slotCount / (last - first + 1);
   const progress = new Progress({ unit: 'rows', share }, { err: context.err, clock: systemClock });
   const manifest = await exportFiles(
     {
@@ -127,9 +127,9 @@ async function exportTable(
       request: { dataset: target.name, query: body, table, addresses, format, slots, isByDay },
     },
     {
-      read: (from, to) => readTable({ target, body, parameters, first: from, last: to, signal }),
+      read: (from, to) => readBatches({ target, body, parameters, first: from, last: to, signal }),
       onRange: (range) => {
-        slot = range.last;
+        slotCount += range.last - range.first + 1;
         const bytes = range.files.reduce((sum, file) => sum + file.bytes, 0);
         if (options.quiet !== true) progress.add(range.rows, bytes);
       },

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { ArrowField } from '@sluice/arrow/arrow-type';
 import { type ArrowValue, valuesOf } from '@sluice/arrow/ipc-reader';
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
@@ -18,6 +19,7 @@ import {
   FILE_ENDS,
   type TablePart,
 } from './encode-table.ts';
+import type { TableBatch } from './read-table.ts';
 
 export interface ExportedFile {
   /** Relative to the folder. */
@@ -57,40 +59,161 @@ export interface ExportOptions {
 }
 
 export interface ExportDependencies {
-  readonly read: (first: number, last: number) => Promise<TablePart>;
+  /** Reads the rows of a range of slots, in order. */
+  readonly read: (first: number, last: number) => AsyncIterable<TableBatch>;
   readonly onRange: (range: ExportedRange) => void;
 }
 
 const manifestName = 'manifest.json';
+/** The number of files that are written at once, because a file waits for the disk. */
+const filesInProgressMax = 4;
+/** The manifest is written at most once in this time, because it has a line for each file. After a kill, later files are written again. */
+const manifestMsMin = 1_000;
+
+interface SlotRange {
+  readonly first: number;
+  readonly last: number;
+}
 
 export async function exportFiles(
   options: ExportOptions,
   { read, onRange }: ExportDependencies,
 ): Promise<ExportManifest> {
-  const { folder, first, last, slotCount, signal } = options;
-  mkdirSync(folder, { recursive: true });
-  let manifest = openManifest(options);
-  removeTemporary(folder);
+  mkdirSync(options.folder, { recursive: true });
+  const manifest = new ManifestFile(options);
+  removeTemporary(options.folder);
+  const running = new Set<Promise<void>>();
+  const write = async (table: TablePart, range: SlotRange) => {
+    if (running.size >= filesInProgressMax) await Promise.race(running);
+    const writing = writeRange(options, table, range)
+      .then(async (written) => {
+        await manifest.add(written, options.signal);
+        onRange(written);
+      })
+      .finally(() => running.delete(writing));
+    running.add(writing);
+  };
+  try {
+    for (const run of listRuns(options, manifest, onRange))
+      for await (const { range, table } of readRanges(run, read)) await write(table, range);
+    await Promise.all(running);
+  } finally {
+    await Promise.allSettled(running);
+    await manifest.write();
+  }
+  return manifest.content;
+}
+
+/** Returns the ranges that are not exported yet. Those that follow each other are read together. */
+function listRuns(
+  { first, last, slotCount }: ExportOptions,
+  manifest: ManifestFile,
+  onKnown: (range: ExportedRange) => void,
+): SlotRange[][] {
+  const runs: SlotRange[][] = [];
+  let isContinued = false;
   for (let from = first; from <= last; ) {
     const to = Math.min(last, (Math.floor(from / slotCount) + 1) * slotCount - 1);
-    const known = manifest.ranges.find((range) => range.first === from);
-    if (known?.last === to && known.files.every(({ path }) => existsSync(join(folder, path)))) {
-      onRange(known);
-    } else {
-      const range = await writeRange(options, await read(from, to), { first: from, last: to });
-      const names = new Set(range.files.map(({ path }) => path));
-      const others = manifest.ranges.filter((other) => other.first > to || other.last < from);
-      const replaced = manifest.ranges.filter((other) => !others.includes(other));
-      manifest = build(options.request, [...others, range]);
-      await writeManifest(folder, manifest, signal);
-      // The range at the end of an earlier export may have been shorter.
-      for (const { path } of replaced.flatMap(({ files }) => files))
-        if (!names.has(path)) rmSync(join(folder, path), { force: true });
-      onRange(range);
-    }
+    const known = manifest.find(from, to);
+    if (known !== undefined) onKnown(known);
+    else if (isContinued) runs.at(-1)?.push({ first: from, last: to });
+    else runs.push([{ first: from, last: to }]);
+    isContinued = known === undefined;
     from = to + 1;
   }
-  return manifest;
+  return runs;
+}
+
+/** Reads ranges that follow each other as one stream, and yields the rows of each. */
+async function* readRanges(
+  ranges: readonly SlotRange[],
+  read: ExportDependencies['read'],
+): AsyncGenerator<{ readonly range: SlotRange; readonly table: TablePart }> {
+  let next = 0;
+  let parts: BatchRows[] = [];
+  let fields: readonly ArrowField[] = [];
+  const end = () => {
+    const ended = { range: elementAt(ranges, next++), table: { fields, parts } };
+    parts = [];
+    return ended;
+  };
+  for await (const found of read(elementAt(ranges, 0).first, elementAt(ranges, -1).last)) {
+    fields = found.fields;
+    const { batch, covered } = found;
+    const slots = slotsOf(found);
+    for (let start = 0; next < ranges.length; ) {
+      const { last } = elementAt(ranges, next);
+      const from = start;
+      while (start < slots.length && elementAt(slots, start) <= last) start++;
+      if (start > from) parts.push({ batch, start: from, end: start });
+      if (covered.number < last) break;
+      yield end();
+    }
+  }
+  while (next < ranges.length) yield end();
+}
+
+/** Returns the slot of each row. */
+function slotsOf({ fields, batch }: TableBatch): readonly number[] {
+  const at = fields.findIndex(({ name }) => name === 'block_slot');
+  const slots = valuesOf(elementAt(fields, at), elementAt(batch.columns, at), batch.dictionary);
+  return slots.map(Number);
+}
+
+/** The manifest in the folder. It lists a range only when its files are complete. */
+class ManifestFile {
+  readonly #folder: string;
+  #content: ExportManifest;
+  #writtenMs = Number.NEGATIVE_INFINITY;
+  #replaced: ExportedRange[] = [];
+  #hasChanged = false;
+  #writing = Promise.resolve();
+
+  constructor(options: ExportOptions) {
+    this.#folder = options.folder;
+    this.#content = openManifest(options);
+  }
+
+  get content(): ExportManifest {
+    return this.#content;
+  }
+
+  /** Returns a range whose files are complete. */
+  find(from: number, to: number): ExportedRange | undefined {
+    const known = this.#content.ranges.find(({ first }) => first === from);
+    const isComplete = ({ path }: ExportedFile) => existsSync(join(this.#folder, path));
+    return known?.last === to && known.files.every(isComplete) ? known : undefined;
+  }
+
+  /** Adds a range instead of those that it overlaps: the range at the end of an earlier export may have been shorter. */
+  async add(range: ExportedRange, signal: AbortSignal): Promise<void> {
+    const { request, ranges } = this.#content;
+    const isApart = ({ first, last }: ExportedRange) => first > range.last || last < range.first;
+    this.#replaced.push(...ranges.filter((other) => !isApart(other)));
+    this.#content = build(request, [...ranges.filter(isApart), range]);
+    this.#hasChanged = true;
+    if (performance.now() - this.#writtenMs >= manifestMsMin) await this.write(signal);
+  }
+
+  /** Writes the manifest if it has changed. */
+  write(signal = new AbortController().signal): Promise<void> {
+    this.#writtenMs = performance.now();
+    this.#writing = this.#writing.then(() => this.#writeChanged(signal));
+    return this.#writing;
+  }
+
+  async #writeChanged(signal: AbortSignal): Promise<void> {
+    if (!this.#hasChanged) return;
+    this.#hasChanged = false;
+    const { ranges } = this.#content;
+    const replaced = this.#replaced.splice(0);
+    const text = `${JSON.stringify(this.#content, null, 1)}\n`;
+    const output = { path: join(this.#folder, manifestName), force: true };
+    await writeFileWhole(output, signal, async (write) => write(Buffer.from(text)));
+    const names = new Set(ranges.flatMap(({ files }) => files.map(({ path }) => path)));
+    for (const { path } of replaced.flatMap(({ files }) => files))
+      if (!names.has(path)) rmSync(join(this.#folder, path), { force: true });
+  }
 }
 
 function openManifest({ folder, request, force }: ExportOptions): ExportManifest {
@@ -131,16 +254,6 @@ function removeTemporary(folder: string): void {
 function build(request: object, ranges: readonly ExportedRange[]): ExportManifest {
   const sorted = ranges.toSorted((a, b) => a.first - b.first);
   return { request, rows: sorted.reduce((sum, { rows }) => sum + rows, 0), ranges: sorted };
-}
-
-async function writeManifest(
-  folder: string,
-  manifest: ExportManifest,
-  signal: AbortSignal,
-): Promise<void> {
-  const text = `${JSON.stringify(manifest, null, 1)}\n`;
-  const output = { path: join(folder, manifestName), force: true };
-  await writeFileWhole(output, signal, async (write) => write(Buffer.from(text)));
 }
 
 async function writeRange(

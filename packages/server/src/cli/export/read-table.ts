@@ -5,7 +5,6 @@ import { ARROW_STREAM_TYPE, COVERED_KEY } from '@sluice/protocol/arrow-table';
 import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
 import { localHeaders } from '../query/run-query.ts';
 import type { Target } from '../target/open-target.ts';
-import type { BatchRows, TablePart } from './encode-table.ts';
 
 export interface TableRequest {
   readonly target: Target;
@@ -17,17 +16,6 @@ export interface TableRequest {
   /** The block after which to start, instead of `first`. */
   readonly after?: BlockRef | undefined;
   readonly signal: AbortSignal;
-}
-
-/** Reads the rows of finalized blocks, with both slots included. */
-export async function readTable(request: TableRequest): Promise<TablePart> {
-  const parts: BatchRows[] = [];
-  let fields: readonly ArrowField[] = [];
-  for await (const { fields: found, batch } of readBatches(request)) {
-    fields = found;
-    parts.push({ batch, start: 0, end: batch.length });
-  }
-  return { fields, parts };
 }
 
 export interface TableBatch {
