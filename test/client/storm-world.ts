@@ -93,6 +93,10 @@ export class StormWorld {
     return `${this.#service?.url}/datasets/storm`;
   }
 
+  get adminUrl(): string {
+    return this.#service?.adminUrl ?? '';
+  }
+
   get slot(): number {
     return this.node.state().confirmedSlot;
   }

@@ -19,10 +19,6 @@ export function describeProgram(
       accounts: accounts.map((account) => account.name),
     })),
   );
-  const isVaried = ({ name }: { readonly name: string }) => {
-    const named = instructions.filter((instruction) => instruction.name === name);
-    return new Set(named.map((instruction) => JSON.stringify(instruction))).size > 1;
-  };
   const events = descriptions.flatMap((description) =>
     description.events.map(({ name, fields }) => ({
       name,
@@ -32,16 +28,22 @@ export function describeProgram(
   return {
     programId,
     program: descriptions[0]?.name ?? '',
-    instructions: firstOfName(instructions).map((instruction) =>
-      isVaried(instruction) ? { ...instruction, isVaried: true } : instruction,
-    ),
+    instructions: firstOfName(instructions),
     events: firstOfName(events),
   };
 }
 
-function firstOfName<Named extends { readonly name: string }>(all: readonly Named[]): Named[] {
-  const seen = new Set<string>();
-  return all.filter(({ name }) => !seen.has(name) && seen.add(name));
+function firstOfName<Named extends { readonly name: string }>(
+  all: readonly Named[],
+): (Named & { readonly isVaried?: true })[] {
+  const texts = new Map<string, Set<string>>();
+  for (const one of all)
+    texts.set(one.name, (texts.get(one.name) ?? new Set()).add(JSON.stringify(one)));
+  return [...texts].flatMap(([name, { size }]) => {
+    const first = all.find((one) => one.name === name);
+    if (first === undefined) return [];
+    return [size > 1 ? { ...first, isVaried: true } : first];
+  });
 }
 
 function describeFields(

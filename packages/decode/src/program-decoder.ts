@@ -10,7 +10,7 @@ import type {
   IdlLayout,
   ProgramDescription,
 } from './program-description.ts';
-import { type ColumnBuffer, type TypedColumns, TypedInstruction } from './typed-instruction.ts';
+import { type ColumnBuffer, type TypedColumns, TypedLayout } from './typed-layout.ts';
 
 /** The first bytes of the data by which an Anchor program calls itself to record an event. */
 const eventCallTag = Buffer.from('e445a52e51cb9a1d', 'hex');
@@ -40,6 +40,8 @@ interface CompiledLayout<Layout extends IdlLayout> {
   readonly fields: readonly { readonly name: string; readonly read: ReadValue }[];
   /** The text before the first field. */
   readonly head: string;
+  /** Compiled when it is first needed. */
+  typed?: TypedLayout;
 }
 
 interface CompiledInstruction extends CompiledLayout<IdlInstruction> {
@@ -48,8 +50,8 @@ interface CompiledInstruction extends CompiledLayout<IdlInstruction> {
   readonly addresses: readonly (string | undefined)[];
   readonly requiredCount: number;
   readonly isPlain: boolean;
-  /** Compiled when it is first needed. */
-  typed?: TypedInstruction;
+  /** The number of each account of the columns, for the columns that were read last. */
+  places?: { readonly columns: TypedColumns; readonly numbers: readonly number[] };
 }
 
 /** The columns into which the values of rows are read. */
@@ -59,6 +61,13 @@ export interface TypedTarget {
   readonly buffers: readonly ColumnBuffer[];
   /** For each account the position among those that were passed, or -1, by row. */
   readonly accounts: readonly Int32Array[];
+}
+
+/** The accounts that were passed to an instruction. */
+export interface PassedAccounts {
+  readonly count: number;
+  /** Returns their JSON texts. */
+  readonly texts: () => readonly string[];
 }
 
 const cursor = new Cursor();
@@ -107,31 +116,81 @@ export class ProgramDecoder {
     return `${args}${nameAccounts(found, accounts, this.#address)},"events":[${events}]}`;
   }
 
-  /**
-   * Reads the values of an instruction into columns. `passed` returns the JSON texts of the accounts. Returns why the instruction has no
-   * values, or undefined.
-   */
+  /** Reads the values of an instruction into columns. Returns why it has no values, or undefined. */
   readTyped(
     range: DataRange,
     row: number,
-    accountCount: number,
-    target: TypedTarget & { readonly passed: () => readonly string[] },
+    passed: PassedAccounts,
+    target: TypedTarget,
   ): string | undefined {
     const found = findLayout(this.#instructions, range);
     if (found === undefined) return NO_LAYOUT.instruction;
     if (found.layout.name !== target.name) return `this is the instruction ${found.layout.name}`;
-    found.typed ??= new TypedInstruction(found.layout, this.#types);
-    if (!found.typed.has(target.columns))
+    const fault = this.#readColumns(found, range, row, target);
+    if (fault === undefined) this.#placeAccounts(found, row, passed, target);
+    return fault;
+  }
+
+  /**
+   * Reads the values of an event into columns, with the accounts of the instruction that emitted it, whose data is `caller`. Returns why the
+   * event has no values, or undefined.
+   */
+  readTypedEvent(
+    { event, caller }: { readonly event: DataRange; readonly caller: DataRange },
+    row: number,
+    passed: PassedAccounts,
+    target: TypedTarget,
+  ): string | undefined {
+    const instruction = findLayout(this.#instructions, caller);
+    if (instruction !== undefined) this.#placeAccounts(instruction, row, passed, target);
+    const found = findLayout(this.#events, event);
+    return found === undefined ? NO_LAYOUT.event : this.#readColumns(found, event, row, target);
+  }
+
+  #readColumns(
+    found: CompiledLayout<IdlLayout>,
+    range: DataRange,
+    row: number,
+    { columns, buffers }: TypedTarget,
+  ): string | undefined {
+    found.typed ??= new TypedLayout(found.layout, this.#types);
+    if (!found.typed.has(columns))
       return 'the IDL of this slot describes other arguments or accounts';
     cursor.load(range.memory, range.view, range.at, range.end);
-    const fault = found.typed.read(cursor, target.buffers, row);
-    if (fault !== undefined) return fault;
-    const { indexes } = found.isPlain
-      ? { indexes: undefined }
-      : chooseAccounts(found, target.passed(), this.#address);
-    for (const [i, column] of target.accounts.entries())
-      column[row] = indexes === undefined ? (i < accountCount ? i : -1) : (indexes[i] ?? -1);
-    return undefined;
+    return found.typed.read(cursor, buffers, row);
+  }
+
+  #placeAccounts(
+    found: CompiledInstruction,
+    row: number,
+    passed: PassedAccounts,
+    { columns, accounts }: TypedTarget,
+  ): void {
+    if (found.places?.columns !== columns) {
+      const names = found.layout.accounts.map(({ name }) => name);
+      found.places = { columns, numbers: columns.accounts.map((name) => names.lastIndexOf(name)) };
+    }
+    const { numbers } = found.places;
+    const indexes = found.isPlain
+      ? undefined
+      : chooseAccounts(found, passed.texts(), this.#address).indexes;
+    for (let i = 0; i < numbers.length; i++) {
+      const [column, number = -1] = [accounts[i], numbers[i]];
+      if (column === undefined) continue;
+      if (indexes === undefined) column[row] = number < passed.count ? number : -1;
+      else column[row] = indexes[number] ?? -1;
+    }
+  }
+
+  /** Returns whether the arguments of an instruction can be decoded. Otherwise its events are not known. */
+  isDecodable(range: DataRange): boolean {
+    const found = findLayout(this.#instructions, range);
+    return found !== undefined && this.#readFields(found, range) !== undefined;
+  }
+
+  /** Returns the name of an event; undefined if no layout matches. */
+  eventName(range: DataRange): string | undefined {
+    return findLayout(this.#events, range)?.layout.name;
   }
 
   /** Returns the JSON object of the call by which the program recorded an event. */
@@ -177,13 +236,33 @@ export class ProgramDecoder {
 
 /** Returns the columns of an instruction: those of the first form, if it has several. */
 export function typedColumnsOf(
-  { types, instructions }: ProgramDescription,
+  descriptions: readonly ProgramDescription[],
   name: string,
 ): TypedColumns | undefined {
-  const layout = instructions.find((known) => known.name === name);
-  if (layout === undefined) return undefined;
-  const { args, accounts } = new TypedInstruction(layout, new TypeCompiler(types));
-  return { args, accounts };
+  for (const { types, instructions } of descriptions) {
+    const layout = instructions.find((known) => known.name === name);
+    if (layout === undefined) continue;
+    const { args, accounts = [] } = new TypedLayout(layout, new TypeCompiler(types));
+    return { args, accounts };
+  }
+  return undefined;
+}
+
+/** Returns the columns of an event: its arguments, and the accounts of all instructions, because any of them may have emitted it. */
+export function eventColumnsOf(
+  descriptions: readonly ProgramDescription[],
+  name: string,
+): TypedColumns | undefined {
+  const names = descriptions.flatMap(({ instructions }) =>
+    instructions.flatMap(({ accounts }) => accounts.map((account) => account.name)),
+  );
+  for (const { types, events } of descriptions) {
+    const layout = events.find((known) => known.name === name);
+    if (layout === undefined) continue;
+    const { args } = new TypedLayout(layout, new TypeCompiler(types));
+    return { args, accounts: [...new Set(names)] };
+  }
+  return undefined;
 }
 
 function errorText({ memory, at, end }: DataRange, reason: string): string {

@@ -10,7 +10,13 @@ import * as layout from '@sluice/kernels/layout/decoding';
 import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
 import type { DataRange } from './data-range.ts';
 import type { IdlRegistry } from './idl-registry.ts';
-import { describeUnknown, isEventCall, type ProgramDecoder, rangeOf } from './program-decoder.ts';
+import {
+  describeUnknown,
+  isEventCall,
+  type PassedAccounts,
+  type ProgramDecoder,
+  rangeOf,
+} from './program-decoder.ts';
 
 /** The memory of a kernel. Its views are replaced when it grows. */
 interface KernelMemory {
@@ -51,16 +57,32 @@ export class RowTexts {
     const decoder = this.decoder(slot, this.programKey(transaction, row));
     const range = this.data(row);
     if (decoder === undefined) return describeUnknown(range);
-    const accounts = this.accounts(transaction, row);
-    if (!decoder.hasEvents) return decoder.decodeInstruction(range, accounts, '');
-    if (isEventCall(range)) return decoder.decodeEventCall(range, accounts);
-    return decoder.decodeInstruction(range, accounts, this.#events(decoder, transaction, row));
+    const accounts = this.passed(transaction, row).texts();
+    if (decoder.hasEvents && isEventCall(range)) return decoder.decodeEventCall(range, accounts);
+    const events = decoder.hasEvents ? this.#events(transaction, row) : [];
+    const texts = events.map((event) => decoder.decodeEvent(event));
+    return decoder.decodeInstruction(range, accounts, texts.join());
+  }
+
+  /** Returns the events of an instruction that have a name, each with its position among all of them. */
+  eventsNamed(
+    name: string,
+    { slot, transaction, row }: TableRow,
+  ): readonly { readonly index: number; readonly event: DataRange }[] {
+    const decoder = this.decoder(slot, this.programKey(transaction, row));
+    if (decoder?.hasEvents !== true) return [];
+    const range = this.data(row);
+    if (isEventCall(range)) return [];
+    const found = this.#events(transaction, row)
+      .map((event, index) => ({ index, event }))
+      .filter(({ event }) => decoder.eventName(event) === name);
+    return found.length === 0 || decoder.isDecodable(range) ? found : [];
   }
 
   /** Returns the text of a log. */
   log({ slot, transaction, row }: TableRow): string {
     if (this.#at(layout.DECODING_LOG_KIND, row) !== LOG_KIND_DATA) return 'null';
-    const key = this.#keyId(transaction, this.#at(layout.DECODING_LOG_PROGRAM, row));
+    const key = this.keyId(transaction, this.#at(layout.DECODING_LOG_PROGRAM, row));
     const decoder = this.decoder(slot, key);
     const range = this.#message(row);
     return decoder === undefined ? describeUnknown(range) : decoder.decodeEvent(range);
@@ -68,11 +90,11 @@ export class RowTexts {
 
   /** Returns the id of the key of an instruction's program. */
   programKey(transaction: number, row: number): number {
-    return this.#keyId(transaction, this.#at(layout.DECODING_INS_PROGRAM, row));
+    return this.keyId(transaction, this.#at(layout.DECODING_INS_PROGRAM, row));
   }
 
-  /** Returns the address of a program by the id of its key. */
-  programId(id: number): string {
+  /** Returns a key as text, by its id. */
+  keyText(id: number): string {
     return this.#keyText(id).slice(1, -1);
   }
 
@@ -84,7 +106,7 @@ export class RowTexts {
     }
     let decoder = this.#decoders.get(id);
     if (decoder === undefined && !this.#decoders.has(id)) {
-      decoder = this.#idls.find(this.programId(id), slot);
+      decoder = this.#idls.find(this.keyText(id), slot);
       this.#decoders.set(id, decoder);
     }
     return decoder;
@@ -94,28 +116,30 @@ export class RowTexts {
     return this.#range(layout.DECODING_DATA, layout.DECODING_DATA_STARTS, row);
   }
 
-  accountCount(row: number): number {
+  /** Returns the accounts that were passed to an instruction. */
+  passed(transaction: number, row: number): PassedAccounts {
     const starts = layout.DECODING_ACCOUNT_STARTS;
-    return this.#at(starts, row + 1) - this.#at(starts, row);
+    const count = this.#at(starts, row + 1) - this.#at(starts, row);
+    const texts = () =>
+      Array.from({ length: count }, (_, i) => this.#keyText(this.accountKey(transaction, row, i)));
+    return { count, texts };
   }
 
-  /** Returns the quoted texts of the accounts of an instruction. */
-  accounts(transaction: number, row: number): string[] {
+  /** Returns the id of the key of an account that was passed to an instruction. */
+  accountKey(transaction: number, row: number, position: number): number {
     const start = this.#at(layout.DECODING_ACCOUNT_STARTS, row);
-    return Array.from({ length: this.accountCount(row) }, (_, i) =>
-      this.#keyText(this.#keyId(transaction, this.#at(layout.DECODING_INS_ACCOUNTS, start + i))),
-    );
+    return this.keyId(transaction, this.#at(layout.DECODING_INS_ACCOUNTS, start + position));
   }
 
-  /** Decodes the events in the log lines of an instruction, then those that the program recorded by calling itself. */
-  #events(decoder: ProgramDecoder, transaction: number, row: number): string {
-    const texts: string[] = [];
+  /** Returns the data of the events in the log lines of an instruction, then of those that the program recorded by calling itself. */
+  #events(transaction: number, row: number): DataRange[] {
+    const events: DataRange[] = [];
     const position = row - this.#at(layout.DECODING_INS_STARTS, transaction);
     const logEnd = this.#at(layout.DECODING_LOG_STARTS, transaction + 1);
     for (let log = this.#at(layout.DECODING_LOG_STARTS, transaction); log < logEnd; log++) {
       const isOwn = this.#at(layout.DECODING_LOG_INSTRUCTION, log) === position;
       if (isOwn && this.#at(layout.DECODING_LOG_KIND, log) === LOG_KIND_DATA)
-        texts.push(decoder.decodeEvent(this.#message(log)));
+        events.push(this.#message(log));
     }
     const depthOf = (call: number) => this.#at(layout.DECODING_INS_DEPTH, call);
     const end = this.#at(layout.DECODING_INS_STARTS, transaction + 1);
@@ -125,9 +149,9 @@ export class RowTexts {
       if (!isOwn || depthOf(call) !== depthOf(row) + 1) continue;
       const range = this.data(call);
       if (!isEventCall(range) || !this.#isCalledBy(call, row)) continue;
-      texts.push(decoder.decodeEvent({ ...range, at: range.at + 8 }));
+      events.push({ ...range, at: range.at + 8 });
     }
-    return texts.join();
+    return events;
   }
 
   /** Compares the addresses: a caller may be missing in the data of a node, so depths alone are not enough. */
@@ -144,7 +168,8 @@ export class RowTexts {
     return rangeOf(decodeLogData(textOf(range)));
   }
 
-  #keyId(transaction: number, position: number): number {
+  /** Returns the id of a key by its position in the list of a transaction. */
+  keyId(transaction: number, position: number): number {
     const first = this.#at(layout.DECODING_KEY_STARTS, transaction);
     return this.#at(layout.DECODING_KEYS, first + position);
   }

@@ -120,5 +120,9 @@ export interface ProgramInterface {
     /** Whether the IDLs of the program describe it in several ways. This is the first one. */
     readonly isVaried?: true;
   }[];
-  readonly events: readonly { readonly name: string; readonly args: readonly ProgramField[] }[];
+  readonly events: readonly {
+    readonly name: string;
+    readonly args: readonly ProgramField[];
+    readonly isVaried?: true;
+  }[];
 }

@@ -13,20 +13,29 @@ import {
 import { encodeBase58 } from '@sluice/base/base58';
 import { elementAt } from '@sluice/base/element-at';
 import type { DecodedValue } from '@sluice/client';
-import { ARROW_TABLES, type ArrowTable, arrowColumnName } from '@sluice/protocol/arrow-table';
+import { ARROW_TABLES, arrowColumnName } from '@sluice/protocol/arrow-table';
 import { fieldRows, type Kind, type WireType } from '@sluice/protocol/field-table';
 import { entriesOf } from '@sluice/protocol/typed-keys';
 import { type JsonParts, toCamelCase } from './column-json.ts';
 import { type Expression, parseExpression } from './parse-expression.ts';
-import { kindOfSource, type RowContext } from './read-value.ts';
+import { type DecodedLayout, kindOfSource, type RowContext } from './read-value.ts';
 import type { TablePlan } from './table-plan.ts';
 
-/** A field that a value uses: of the record or of its block, with the name of its column. */
+/** A value that an expression uses: a field of the record or of its block, an argument, an account, or the decimals of a mint. */
 interface UsedField {
-  readonly kind: Kind;
+  readonly kind: Kind | 'args' | 'accounts' | 'decimals';
   readonly name: string;
+  /** The name of its column. */
   readonly column: string;
   readonly wire: WireType;
+  /** The column of the mint, of decimals. */
+  readonly mint?: string;
+}
+
+/** The columns of an amount and of its digits, or a constant number of digits. */
+export interface ShiftParts {
+  readonly amount: string;
+  readonly digits: string | number;
 }
 
 /** The origin of a column: a column of the Arrow table by its name, or fields from which it is computed. */
@@ -34,13 +43,16 @@ export type ColumnOrigin =
   | { readonly kind: 'column'; readonly name: string }
   | { readonly kind: 'position' }
   | { readonly kind: 'json'; readonly parts: JsonParts }
-  | { readonly kind: 'computed'; readonly fields: readonly UsedField[] };
+  | {
+      readonly kind: 'computed';
+      readonly fields: readonly UsedField[];
+      readonly shift: ShiftParts | undefined;
+    };
 
 export interface ColumnPlan {
-  readonly table: ArrowTable;
   readonly query: TablePlan['query'];
-  /** The instruction whose arguments and accounts have columns: PROGRAM.NAME. */
-  readonly decoded: string | undefined;
+  /** The table and the further columns that the service is asked for. */
+  readonly parameters: Readonly<Record<string, string>>;
   readonly origins: readonly ColumnOrigin[];
 }
 
@@ -60,73 +72,101 @@ const computedWires: ReadonlySet<WireType> = new Set([
   'errorObject',
 ]);
 
-/** Returns undefined if a column needs other records: rows of events, fields of the transaction, decimals of a mint. */
+/** The names by which the values of a table are found in its columns. */
+interface ColumnScope {
+  readonly rowKind: Kind;
+  /** The one instruction or event that all rows are, with columns for its arguments and accounts. */
+  readonly layout: DecodedLayout | undefined;
+  readonly isEvent: boolean;
+}
+
+/** Returns undefined if a column needs other records, such as fields of the transaction, or if events are not all of one kind. */
 export function planColumns(plan: TablePlan): ColumnPlan | undefined {
   const { source } = plan.definition;
+  const isEvent = source === 'events';
+  const array = isEvent ? 'instructions' : source;
   const table = entriesOf(ARROW_TABLES).find(
-    ([, array]) => array === (source === 'blocks' ? undefined : source),
+    ([, known]) => known === (array === 'blocks' ? undefined : array),
   )?.[0];
-  if (table === undefined || source === 'events') return undefined;
-  const decoded = decodedInstruction(plan);
-  const typed = plan.columns.map(({ value }) =>
-    decoded === undefined ? undefined : typedColumn(value, plan),
-  );
+  const decoded = decodedLayout(plan);
+  if (table === undefined || (isEvent && decoded === undefined)) return undefined;
+  const scope = { rowKind: kindOfSource(source), layout: decoded?.layout, isEvent };
   const origins: ColumnOrigin[] = [];
-  for (const [i, name] of typed.entries()) {
-    const origin = name === undefined ? originOf(plan, i) : ({ kind: 'column', name } as const);
+  for (const i of plan.columns.keys()) {
+    const origin = originOf(plan, i, scope);
     if (origin === undefined) return undefined;
     origins.push(origin);
   }
-  if (typed.every((name) => name === undefined))
-    return { table, origins, query: plan.query, decoded: undefined };
-  const usesText = origins.some(
-    (origin) => origin.kind === 'computed' && origin.fields.some(({ name }) => name === 'decoded'),
-  );
-  return { table, origins, query: usesText ? plan.query : withoutDecoded(plan.query), decoded };
+  const fields = origins.flatMap((origin) => (origin.kind === 'computed' ? origin.fields : []));
+  const mints = fields.flatMap(({ kind, name }) => (kind === 'decimals' ? [name] : []));
+  const isTyped =
+    isEvent ||
+    fields.some(({ kind }) => kind === 'args' || kind === 'accounts') ||
+    origins.some((origin) => origin.kind === 'column' && /^(args|accounts)_/.test(origin.name));
+  const accounts = isEvent ? usedAccounts(origins) : [];
+  const parameters = {
+    table,
+    ...(isTyped && decoded !== undefined ? { [isEvent ? 'event' : 'decoded']: decoded.name } : {}),
+    ...(accounts.length === 0 ? {} : { accounts: accounts.join() }),
+    ...(mints.length === 0 ? {} : { decimals: [...new Set(mints)].join() }),
+  };
+  const usesText = fields.some(({ name, kind }) => name === 'decoded' && kind === 'instruction');
+  return { query: usesText ? plan.query : withoutDecoded(plan.query), parameters, origins };
+}
+
+/** Returns the names of the accounts of which columns are needed. */
+function usedAccounts(origins: readonly ColumnOrigin[]): readonly string[] {
+  const columns = origins.flatMap((origin) => {
+    if (origin.kind === 'column') return [origin.name];
+    return origin.kind === 'computed' ? origin.fields.map(({ column }) => column) : [];
+  });
+  const names = columns.flatMap((name) => /^accounts_(.+)$/.exec(name)?.[1] ?? []);
+  return [...new Set(names)];
 }
 
 /** Returns how a column follows from columns of the Arrow table, or undefined if it needs other records. */
-function originOf(plan: TablePlan, i: number): ColumnOrigin | undefined {
+function originOf(plan: TablePlan, i: number, scope: ColumnScope): ColumnOrigin | undefined {
   const column = elementAt(plan.columns, i);
   if (column.value === 'rewardIndex' && column.isKey) return { kind: 'position' };
+  if (column.value === 'eventIndex' && column.isKey) return { kind: 'column', name: 'event_index' };
   const expression = parseExpression(column.value);
-  const rowKind = kindOfSource(plan.definition.source);
-  const fields = expression === undefined ? undefined : fieldsOf(expression, rowKind);
+  const fields = expression === undefined ? undefined : fieldsOf(expression, scope);
   // A number with an exponent is text that only PostgreSQL reads as another type.
   const isFloat = plan.readers[i]?.type.sql === 'double precision';
   if (fields === undefined || (isFloat && column.type.sql !== 'double precision')) return undefined;
   const [only] = fields;
-  if (expression?.kind !== 'path' || only === undefined) return { kind: 'computed', fields };
+  const shift = expression?.kind === 'shift' ? shiftParts(expression, scope) : undefined;
+  if (expression?.kind !== 'path' || only === undefined) return { kind: 'computed', fields, shift };
   const parts = column.type.sql === 'jsonb' ? jsonParts(only) : undefined;
   if (parts !== undefined) return { kind: 'json', parts };
-  if (computedWires.has(only.wire)) return { kind: 'computed', fields };
+  if (computedWires.has(only.wire)) return { kind: 'computed', fields, shift };
   return { kind: 'column', name: only.column };
 }
 
-/** Returns the one instruction that all rows are, if its IDLs agree about it. */
-function decodedInstruction({ definition, layouts }: TablePlan): string | undefined {
+function shiftParts(
+  { value, digits }: Extract<Expression, { readonly kind: 'shift' }>,
+  scope: ColumnScope,
+): ShiftParts | undefined {
+  const columnOf = (part: Expression) =>
+    part.kind === 'path' || part.kind === 'decimals' ? fieldsOf(part, scope)?.at(-1) : undefined;
+  const amount = columnOf(value)?.column;
+  const count = digits.kind === 'integer' ? digits.value : columnOf(digits)?.column;
+  return amount === undefined || count === undefined ? undefined : { amount, digits: count };
+}
+
+/** Returns the one instruction or event that all rows are, as PROGRAM.NAME, if the IDLs agree about it. */
+function decodedLayout({
+  definition,
+  layouts,
+}: TablePlan): { readonly name: string; readonly layout: DecodedLayout } | undefined {
   const named = definition.items.map(
     ({ programId, name }) => `${[programId].flat().join()}.${[name].flat().join()}`,
   );
-  const [first = ''] = named;
-  const isOne = named.every((other) => other === first) && /^\w+\.\w+$/.test(first);
-  const isUniform = layouts.length > 0 && layouts.every(({ isVaried }) => isVaried !== true);
-  return definition.source === 'instructions' && isOne && isUniform ? first : undefined;
-}
-
-/** The types of arguments whose column has the values that the text has. */
-const typedArguments = /^([ui]\d+|bool|address|text)$/;
-
-/** Returns the name of the column with an argument or account, if it has one with the same values. */
-function typedColumn(value: string, { layouts }: TablePlan): string | undefined {
-  const [, head = '', name = ''] = /^(args|accounts)\.(\w+)$/.exec(value) ?? [];
+  const [name = ''] = named;
   const [layout] = layouts;
-  if (layout === undefined || name === '') return undefined;
-  if (head === 'accounts') return layout.accounts.includes(name) ? `accounts_${name}` : undefined;
-  const argument = layout.args.find((known) => known.name === name);
-  const isPlain =
-    argument !== undefined && argument.isOptional !== true && typedArguments.test(argument.type);
-  return isPlain ? `args_${name}` : undefined;
+  const isOne = named.every((other) => other === name) && /^\w+\.\w+$/.test(name);
+  const isUniform = layouts.every(({ isVaried }) => isVaried !== true);
+  return isOne && isUniform && layout !== undefined ? { name, layout } : undefined;
 }
 
 function withoutDecoded(query: TablePlan['query']): TablePlan['query'] {
@@ -134,34 +174,55 @@ function withoutDecoded(query: TablePlan['query']): TablePlan['query'] {
   return { ...query, fields: { ...query.fields, instruction } };
 }
 
-function fieldsOf(expression: Expression, rowKind: Kind): readonly UsedField[] | undefined {
+function fieldsOf(expression: Expression, scope: ColumnScope): readonly UsedField[] | undefined {
   switch (expression.kind) {
     case 'integer':
       return [];
-    case 'decimals':
-      return undefined;
+    case 'decimals': {
+      const { mint } = expression;
+      const found = mint.kind === 'path' ? typedField(mint.path, scope) : undefined;
+      if (mint.kind !== 'path' || found === undefined) return undefined;
+      const column = `decimals_${found.column}`;
+      const decimals = { kind: 'decimals', name: mint.path, column, wire: 'integer' } as const;
+      return [found, { ...decimals, mint: found.column }];
+    }
     case 'shift': {
       const [value, digits] = [expression.value, expression.digits].map((part) =>
-        fieldsOf(part, rowKind),
+        fieldsOf(part, scope),
       );
       return value === undefined || digits === undefined ? undefined : [...value, ...digits];
     }
     default:
-      return fieldsOfPath(expression.path, rowKind);
+      return fieldsOfPath(expression.path, scope);
   }
+}
+
+/** Returns the argument or account that has a column. Members of an argument are read from the JSON of its column. */
+function typedField(path: string, { layout }: ColumnScope): UsedField | undefined {
+  const [, kind, name = ''] = /^(args|accounts)\.(.+)$/.exec(path) ?? [];
+  if (kind === 'accounts' && layout?.accounts.includes(name) === true)
+    return { kind, name, column: `accounts_${name}`, wire: 'address' };
+  const argument = layout?.args.find((known) => known.name === name.split('.')[0]);
+  if (kind !== 'args' || argument === undefined) return undefined;
+  const wire = /^(struct|json)$/.test(argument.type) ? 'decoded' : 'text';
+  return { kind, name: argument.name, column: `args_${argument.name}`, wire };
 }
 
 const decodedHeads = ['args', 'name', 'program', 'decodingError', 'namedAccounts'];
 
-function fieldsOfPath(path: string, rowKind: Kind): readonly UsedField[] | undefined {
+function fieldsOfPath(path: string, scope: ColumnScope): readonly UsedField[] | undefined {
+  const { rowKind, isEvent } = scope;
   const [head = '', ...rest] = path.split('.');
   const tail = rest.join('.');
   if (path === 'slot') return usedField('block', 'number');
   if (head === 'block') return usedField('block', tail === 'time' ? 'timestamp' : tail);
   if (path === 'transaction.signature')
     return [{ kind: rowKind, name: 'signature', column: 'signature', wire: 'base58' }];
+  const typed = typedField(path, scope);
+  if (typed !== undefined) return [typed];
   const isDecoded = decodedHeads.includes(head) || (head === 'accounts' && tail !== '');
-  if (rowKind === 'instruction' && isDecoded) return usedField('instruction', 'decoded');
+  if (rowKind === 'instruction' && isDecoded)
+    return isEvent ? undefined : usedField('instruction', 'decoded');
   if (head === 'transaction' && rowKind === 'transaction') return usedField(rowKind, tail);
   return tail === '' ? usedField(rowKind, path) : undefined;
 }
@@ -186,23 +247,32 @@ function usedField(kind: Kind, name: string): readonly UsedField[] | undefined {
 export class BatchContext {
   readonly #context: RowContext;
   readonly #readers: readonly ((row: number) => void)[];
+  readonly #decimals = new Map<unknown, unknown>();
   #row = -1;
 
   constructor({ origins }: ColumnPlan, fields: readonly ArrowField[], batch: ArrowBatch) {
     const header: Record<string, unknown> = {};
     const record: Record<string, unknown> = {};
+    const args: Record<string, unknown> = {};
+    const accounts: Record<string, string | null> = {};
+    const decoded = { args, accounts } as unknown as DecodedValue;
     this.#context = {
-      ...{ header, record, transaction: record, decoded: undefined, event: undefined },
-      decimalsOf: () => null,
+      ...{ header, record, transaction: record, decoded, event: decoded },
+      decimalsOf: (mint) => this.#decimals.get(mint) ?? null,
     };
     const used = new Map<string, UsedField>();
     for (const origin of origins)
       if (origin.kind === 'computed')
         for (const field of origin.fields) used.set(`${field.kind}.${field.name}`, field);
+    const targets = { args, accounts, block: header } as const;
     this.#readers = [...used.values()].map((field) => {
-      const read = fieldReader(field, fields, batch);
-      const target = field.kind === 'block' ? header : record;
-      if (field.name === 'decoded')
+      const { kind, name, mint } = field;
+      const read = lazyReader(() => fieldReader(field, fields, batch));
+      if (mint !== undefined) {
+        const readMint = lazyReader(() => fieldReader({ ...field, column: mint }, fields, batch));
+        return (row) => this.#decimals.set(readMint(row), read(row));
+      }
+      if (kind === 'instruction' && name === 'decoded')
         return (row) => {
           const text = read(row);
           // The service writes integers that a number cannot hold as text.
@@ -211,22 +281,36 @@ export class BatchContext {
           record['decoded'] = value;
           this.#context.decoded = value;
         };
+      const target: Record<string, unknown> =
+        kind === 'args' || kind === 'accounts' || kind === 'block' ? targets[kind] : record;
       return (row) => {
-        target[field.name] = read(row);
+        target[name] = read(row);
       };
     });
   }
 
   /** Returns the context of a row. It is the same object for all rows. */
   at(row: number): RowContext {
-    if (row !== this.#row) for (const read of this.#readers) read(row);
+    if (row !== this.#row) {
+      this.#decimals.clear();
+      for (const read of this.#readers) read(row);
+    }
     this.#row = row;
     return this.#context;
   }
 }
 
+/** Makes a reader when it is first used: the values of a column are not needed if all rows are written from its buffers. */
+function lazyReader(make: () => (row: number) => unknown): (row: number) => unknown {
+  let read: ((row: number) => unknown) | undefined;
+  return (row) => {
+    read ??= make();
+    return read(row);
+  };
+}
+
 function fieldReader(
-  { name, column, wire }: UsedField,
+  { kind, column, wire }: UsedField,
   fields: readonly ArrowField[],
   batch: ArrowBatch,
 ): (row: number) => unknown {
@@ -242,8 +326,10 @@ function fieldReader(
     ];
     return (row) => ({ readonly: readonly[row], writable: writable[row] });
   }
-  const values = valuesNamed(name === 'signature' ? 'signature' : column);
+  const values = valuesNamed(column);
   switch (wire) {
+    case 'decoded':
+      return kind === 'args' ? (row) => parseArgument(values[row]) : (row) => values[row];
     case 'addressTableLookups':
       return (row) => camelCased(values[row] ?? null);
     case 'errorObject':
@@ -256,6 +342,12 @@ function fieldReader(
     default:
       return (row) => values[row];
   }
+}
+
+/** Returns the value of an argument that is a structure, a list or the name of a variant, which has no quotes in its column. */
+function parseArgument(text: unknown): unknown {
+  const isName = typeof text === 'string' && !/^([[{\-\d]|(true|false)$)/.test(text);
+  return isName ? text : parseExact(text);
 }
 
 function camelCased(value: ArrowValue): unknown {

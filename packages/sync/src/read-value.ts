@@ -200,7 +200,7 @@ export function layoutsOf(
   if (source === 'instructions') return program.instructions.filter(isNamed);
   // An event has the accounts of the instruction that emitted it, which may be any.
   const accounts = [...new Set(program.instructions.flatMap(({ accounts }) => accounts))];
-  return program.events.filter(isNamed).map(({ args }) => ({ args, accounts }));
+  return program.events.filter(isNamed).map((event) => ({ ...event, accounts }));
 }
 
 export function kindOfSource(source: TableSource): Kind {

@@ -11,7 +11,7 @@ import type { ArrowBatch } from '@sluice/arrow/ipc-reader';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import { type Client, type CursorState, isSluiceError, type Query } from '@sluice/client';
-import type { ArrowTable } from '@sluice/protocol/arrow-table';
+import type { ColumnPlan } from './column-plan.ts';
 import { plainBlocks, type Row } from './row-builder.ts';
 import type { OnSyncEvent } from './sync-events.ts';
 import type { TablePlan } from './table-plan.ts';
@@ -41,9 +41,8 @@ export interface ColumnBatch {
 export type ReadColumns = (
   request: {
     readonly query: Query;
-    readonly table: ArrowTable;
-    /** The instruction whose arguments and accounts have columns: PROGRAM.NAME. */
-    readonly decoded: string | undefined;
+    /** The table and its further columns, as parameters of the request. */
+    readonly parameters: ColumnPlan['parameters'];
     readonly after: CursorState['blocks'][number] | undefined;
   },
   signal: AbortSignal,
@@ -201,7 +200,7 @@ export class TableSync {
     span: Span,
     signal: AbortSignal,
   ): Promise<CursorState | null> {
-    const { table, decoded, query } = columns;
+    const { parameters, query } = columns;
     const report = this.#spanProgress(span);
     let { cursor } = span;
     const save = async (isDone: boolean) => {
@@ -211,8 +210,7 @@ export class TableSync {
     };
     const request = {
       query: { ...query, fromBlock: span.first, toBlock: span.last },
-      table,
-      decoded,
+      parameters,
       after: cursor?.blocks.at(-1),
     };
     for await (const { fields, batch, covered } of this.#dependencies.readColumns(

@@ -281,7 +281,7 @@ test('behavior: simple arguments and accounts of one instruction are read as col
       specWith({ amount: 'args.amountIn', user: 'accounts.user', sig: 'transaction.signature' }),
     ),
   );
-  expect(columns?.decoded).toBe(`${programId}.swap`);
+  expect(columns?.parameters['decoded']).toBe(`${programId}.swap`);
   expect(columns?.origins.slice(3)).toEqual([
     { kind: 'column', name: 'args_amountIn' },
     { kind: 'column', name: 'accounts_user' },
@@ -290,22 +290,38 @@ test('behavior: simple arguments and accounts of one instruction are read as col
   expect(columns?.query.fields?.instruction).not.toHaveProperty('decoded');
 });
 
-test('behavior: a value with parts needs the decoded form, beside the columns of the others', async () => {
+test('behavior: a member of a value is read from the column of the value, and only the decoded form as a whole needs its field', async () => {
   const columns = planColumns(
     await plan(specWith({ amount: 'args.amountIn', low: 'args.limits.low' })),
   );
-  expect(columns?.decoded).toBe(`${programId}.swap`);
+  expect(columns?.parameters['decoded']).toBe(`${programId}.swap`);
   expect(columns?.origins.slice(3)).toMatchObject([{ kind: 'column' }, { kind: 'computed' }]);
-  expect(columns?.query.fields?.instruction).toHaveProperty('decoded', true);
+  expect(columns?.query.fields?.instruction).not.toHaveProperty('decoded');
+  const whole = planColumns(await plan(specWith({ amount: 'args.amountIn', all: 'args' })));
+  expect(whole?.parameters['decoded']).toBe(`${programId}.swap`);
+  expect(whole?.query.fields?.instruction).toHaveProperty('decoded', true);
+});
+
+test('behavior: events and decimals are read as columns, with the accounts that are needed', async () => {
+  const shown = 'shift(args.amountIn, decimals(accounts.user))';
+  const swaps = planColumns(await plan(specWith({ shown })));
+  expect(swaps?.parameters).toEqual({
+    ...{ table: 'instructions', decoded: `${programId}.swap` },
+    decimals: 'accounts.user',
+  });
+  const [event = { name: '' }] = amm.events;
+  const events = [{ programId, name: event.name }];
+  const spec = { ...specWith({ who: 'accounts.user' }), source: 'events', items: events } as const;
+  expect(planColumns(await plan(spec))?.parameters).toEqual({
+    ...{ table: 'instructions', event: `${programId}.${event.name}` },
+    accounts: 'user',
+  });
+  const all = { ...spec, items: [{ programId }] };
+  expect(planColumns(await plan(all))).toBeUndefined();
 });
 
 test.each([
   ['the IDLs describe it in several ways', { isVaried: true } as const, {}],
-  [
-    'the argument may be null',
-    { args: [{ name: 'amountIn', type: 'u64', isOptional: true }] } as const,
-    {},
-  ],
   [
     'the rows are several instructions',
     {},
@@ -320,10 +336,37 @@ test.each([
   ];
   const spec = specWith({ amount: 'args.amountIn' }, more);
   const columns = planColumns(await planTable(spec, async () => ({ ...amm, instructions })));
-  expect(columns?.decoded).toBeUndefined();
+  expect(columns?.parameters).not.toHaveProperty('decoded');
   expect(columns?.origins.at(-1)?.kind).toBe('computed');
   expect(columns?.query.fields?.instruction).toHaveProperty('decoded', true);
 });
+
+test.each([
+  [5, 0],
+  [0, 6],
+  [1, 6],
+  [99_999_999, 4],
+  [1_234_567, 5],
+  [Number.MAX_SAFE_INTEGER, 12],
+  [Number.MAX_SAFE_INTEGER, 1],
+  [1_000_000_000_000, 12],
+])('property: %s shifted by %s digits is written as its decimal text is', (value, digits) => {
+  const [fast, slow] = [new CopyBuffer(), new CopyBuffer()];
+  fast.writeSafeNumeric(value, digits);
+  slow.writeNumeric(shiftDecimals(value, digits) ?? '');
+  expect(readNumeric(fast.take())).toEqual(readNumeric(slow.take()));
+});
+
+/** Returns the value of the first numeric as digits of base 10,000 with their weights, and the number of decimal places. */
+function readNumeric(bytes: Uint8Array) {
+  // After the start of the message, the header of the form and the length of the field.
+  const field = Buffer.from(bytes).subarray(5 + 19 + 4);
+  const weight = field.readInt16BE(2);
+  const digits = Array.from({ length: field.readInt16BE(0) }, (_, i) => {
+    return [weight - i, field.readInt16BE(8 + i * 2)] as const;
+  });
+  return [digits.filter(([, digit]) => digit !== 0), field.readInt16BE(6)];
+}
 
 test('error: a value that does not fit the type of its column says which types do', () => {
   const write = buildFieldWriter({ form: 'number', sql: 'integer' });

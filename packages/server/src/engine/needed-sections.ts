@@ -87,10 +87,11 @@ export function neededSections(
     const steps: Readonly<Record<string, Step>> = STEPS[kind];
     for (const name of selection.fields[kind]) steps[name]?.bind(write, context);
   }
-  if (selection.arrow?.decoded !== undefined) {
-    write.add('instructions');
-    write.add('data');
-  }
+  const decoded = selection.arrow?.decoded;
+  if (decoded !== undefined)
+    for (const section of decodedSections)
+      if (section !== 'logs' || decoded.isEvent) write.add(section);
+  if (decoded !== undefined && decoded.mints.length > 0) write.add('tokenBalances');
   return { select: select.sections, write: write.sections };
 }
 

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { encodeSchema } from '@sluice/arrow/ipc-messages';
 import { encodeBase58 } from '@sluice/base/base58';
 import { IdlRegistry } from '@sluice/decode/idl-registry';
-import { typedColumnsOf } from '@sluice/decode/program-decoder';
-import type { TypedColumns } from '@sluice/decode/typed-instruction';
+import { eventColumnsOf, typedColumnsOf } from '@sluice/decode/program-decoder';
+import type { TypedColumns } from '@sluice/decode/typed-layout';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../simulator/src/testing/simulated-blocks.ts';
 import { parseQuery } from '../query/parse-query.ts';
-import type { DecodedInstruction, Query } from '../query/query.ts';
+import type { DecodedLayout, Query } from '../query/query.ts';
 import { selectTable } from '../query/select-table.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { answerSegments } from './answer-segments.ts';
@@ -30,6 +30,8 @@ const blocks = simulatedBlocks({
 });
 const segments = [blocks.slice(0, 5), blocks.slice(5)].map((some) => buildSegment(some));
 const swap = '7ZsGTnBTMSAm9Q7VDe3a9TrtpZ354eZfV6HxV1yCY1mc';
+
+const plainLayout = { isEvent: false, mints: [] } as const;
 
 const fields = {
   block: { number: true },
@@ -71,6 +73,7 @@ interface DecodedRow {
     readonly args?: Readonly<Record<string, unknown>>;
     readonly accounts?: Readonly<Record<string, string | null>>;
     readonly error?: string;
+    readonly events?: readonly Omit<DecodedRow['decoded'], 'accounts' | 'events'>[];
   };
 }
 
@@ -85,13 +88,55 @@ function referenceRows(idls: IdlRegistry): DecodedRow[] {
 }
 
 /** Returns the rows of the Arrow table with the columns of an instruction. */
-function typedRows(decoded: DecodedInstruction, idls: IdlRegistry, addresses: 'text' | 'binary') {
+function typedRows(decoded: DecodedLayout, idls: IdlRegistry, addresses: 'text' | 'binary') {
   const arrow = { table: 'instructions', addresses, decoded } as const;
   const query = selectTable(parse({ instructions: [{ programId: [decoded.programId] }] }), arrow);
   const stream = Buffer.concat([encodeSchema(arrowFields(query, arrow)), answer(query, idls)]);
   const table = tableFromIPC(stream);
   return Array.from({ length: table.numRows }, (_, i): Readonly<Record<string, unknown>> => {
     return table.get(i)?.toJSON() ?? {};
+  });
+}
+
+const eventNames = (idls: IdlRegistry, programId: string) =>
+  new Set(idls.descriptions(programId).flatMap(({ events }) => events.map(({ name }) => name)));
+
+interface ReferenceBlock {
+  readonly instructions?: readonly (DecodedRow & { readonly transactionIndex: number })[];
+  readonly tokenBalances?: readonly {
+    readonly transactionIndex: number;
+    readonly preMint: string | null;
+    readonly postMint: string | null;
+    readonly preDecimals: number | null;
+    readonly postDecimals: number | null;
+  }[];
+}
+
+/** Returns the events of the reference, with the accounts of their instructions and the decimals of the mints of their transactions. */
+function referenceEvents(idls: IdlRegistry, wanted: { programId: string; name: string }) {
+  const balance = ['preMint', 'postMint', 'preDecimals', 'postDecimals'].map((name) => [
+    name,
+    true,
+  ]);
+  const query = parse({
+    fields: { ...fields, tokenBalance: { transactionIndex: true, ...Object.fromEntries(balance) } },
+    instructions: [{ programId: [wanted.programId], transactionTokenBalances: true }],
+  });
+  const lines = answerQuery(query, blocks, idls).trimEnd().split('\n');
+  return lines.flatMap((line) => {
+    const { instructions = [], tokenBalances = [] } = JSON.parse(line) as ReferenceBlock;
+    return instructions.flatMap(({ transactionIndex, decoded: { events = [], accounts = {} } }) => {
+      const decimals = new Map<string, number | null>();
+      for (const found of tokenBalances.filter(
+        (one) => one.transactionIndex === transactionIndex,
+      )) {
+        if (found.preMint !== null) decimals.set(found.preMint, found.preDecimals);
+        if (found.postMint !== null) decimals.set(found.postMint, found.postDecimals);
+      }
+      return events.flatMap((event, index) =>
+        event.name === wanted.name ? [{ index, event, accounts, decimals }] : [],
+      );
+    });
   });
 }
 
@@ -110,7 +155,7 @@ function decodedValues(
 ) {
   const isIt = decoded.name === wanted && decoded.args !== undefined;
   const values = args.map(({ name }) => (isIt ? plain(decoded.args?.[name]) : null));
-  const addresses = accounts.map((name) => (isIt ? decoded.accounts?.[name] : null));
+  const addresses = accounts.map((name) => (isIt ? (decoded.accounts?.[name] ?? null) : null));
   return [isIt, ...values, ...addresses];
 }
 
@@ -184,13 +229,10 @@ describe('decoded rows', () => {
     expect(kinds.size).toBeGreaterThan(15);
     for (const kind of kinds) {
       const [programId = '', name = ''] = kind.split(' ');
-      const columns = idls
-        .descriptions(programId)
-        .map((description) => typedColumnsOf(description, name))
-        .find((found) => found !== undefined);
+      const columns = typedColumnsOf(idls.descriptions(programId), name);
       // Events that a program records by a call to itself are instructions without a name of their own.
       if (columns === undefined) continue;
-      const rows = typedRows({ programId, name, columns }, idls, 'text');
+      const rows = typedRows({ ...plainLayout, programId, name, columns }, idls, 'text');
       const expected = all.filter((row) => row.programId === programId);
       expect(rows.map((row) => typedValues(row, columns))).toEqual(
         expected.map(({ decoded }) => decodedValues(decoded, name, columns)),
@@ -198,12 +240,44 @@ describe('decoded rows', () => {
     }
   });
 
+  test('property: the rows of an event equal those in the decoded instructions, with accounts and decimals of mints', () => {
+    const idls = new IdlRegistry(files);
+    let [eventCount, decimalsCount] = [0, 0];
+    for (const { address = '' } of files.map(
+      ({ text }) => JSON.parse(text) as { address?: string },
+    ))
+      for (const name of eventNames(idls, address)) {
+        const columns = eventColumnsOf(idls.descriptions(address), name);
+        if (columns === undefined) throw new Error('the IDL has the event');
+        const mints = columns.accounts.flatMap((account, number) =>
+          account.endsWith('mint') ? [{ head: 'accounts', name: account, number } as const] : [],
+        );
+        const decoded = { programId: address, name, isEvent: true, columns, mints };
+        const rows = typedRows(decoded, idls, 'text');
+        const expected = referenceEvents(idls, { programId: address, name });
+        expect(rows.map((row) => [row['event_index'], ...typedValues(row, columns)])).toEqual(
+          expected.map(({ index, event, accounts }) => [
+            index,
+            ...decodedValues({ ...event, accounts }, name, columns),
+          ]),
+        );
+        for (const { name: mint } of mints)
+          expect(rows.map((row) => row[`decimals_accounts_${mint}`])).toEqual(
+            expected.map(({ accounts, decimals }) => decimals.get(accounts[mint] ?? '') ?? null),
+          );
+        eventCount += rows.length;
+        decimalsCount += expected.filter(({ decimals }) => decimals.size > 0).length;
+      }
+    expect(eventCount).toBeGreaterThan(100);
+    expect(decimalsCount).toBeGreaterThan(20);
+  });
+
   test('behavior: accounts are bytes if the client wants bytes', () => {
     const idls = new IdlRegistry(files);
-    const [columns] = idls.descriptions(swap).map((found) => typedColumnsOf(found, 'swap'));
+    const columns = typedColumnsOf(idls.descriptions(swap), 'swap');
     expect(columns).toBeDefined();
     if (columns === undefined) return;
-    const decoded = { programId: swap, name: 'swap', columns };
+    const decoded = { ...plainLayout, programId: swap, name: 'swap', columns };
     const texts = typedRows(decoded, idls, 'text');
     const rows = typedRows(decoded, idls, 'binary');
     const isBytes = (value: unknown) => value instanceof Uint8Array && value.length === 32;
@@ -227,9 +301,13 @@ describe('decoded rows', () => {
       })),
       ...amm.map((file) => ({ ...file, fromSlot: middle })),
     ]);
-    const [columns] = idls.descriptions(swap).map((found) => typedColumnsOf(found, 'swap'));
+    const columns = typedColumnsOf(idls.descriptions(swap), 'swap');
     if (columns === undefined) throw new Error('the IDL has the instruction');
-    const rows = typedRows({ programId: swap, name: 'swap', columns }, idls, 'text');
+    const rows = typedRows(
+      { ...plainLayout, programId: swap, name: 'swap', columns },
+      idls,
+      'text',
+    );
     const other = 'the IDL of this slot describes other arguments or accounts';
     const isOld = (row: (typeof rows)[number]) => Number(row['block_slot']) < middle;
     const errors = (wanted: boolean) =>

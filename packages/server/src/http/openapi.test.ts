@@ -151,7 +151,15 @@ test('default: every operation of the interface has an id of its own, from which
 test('default: a stream has a query and all its responses', () => {
   const stream = operation('/datasets/{name}/stream', 'post');
   const [dataset, ...others] = stream.parameters as { name?: string }[];
-  expect(others.map(({ name }) => name)).toEqual(['table', 'addresses', 'decoded', 'closing']);
+  expect(others.map(({ name }) => name)).toEqual([
+    'table',
+    'addresses',
+    'decoded',
+    'event',
+    'accounts',
+    'decimals',
+    'closing',
+  ]);
   expect([stream.summary, [dataset], stream.requestBody]).toEqual(['s', [name], query]);
   expect(statuses(stream)).toBe('200 204 400 401 404 408 409 413 415 429 500 503 default');
   expect(stream.responses['200']?.content).toEqual({

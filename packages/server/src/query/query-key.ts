@@ -14,8 +14,9 @@ export function queryKey(selection: Selection): string {
 }
 
 function arrowKey({ table, addresses, decoded }: ArrowOutput): string {
-  const columns = decoded === undefined ? [] : [decoded.programId, decoded.name];
-  return JSON.stringify([table, addresses, ...columns]);
+  if (decoded === undefined) return JSON.stringify([table, addresses]);
+  const { programId, name, isEvent, columns, mints } = decoded;
+  return JSON.stringify([table, addresses, programId, name, isEvent, columns.accounts, mints]);
 }
 
 function itemKeys<A extends RecordArray>(selection: Selection, array: A): string {

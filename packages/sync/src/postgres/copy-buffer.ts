@@ -12,6 +12,8 @@ const startBytes = 1 << 20;
 const messageBytes = 1 << 16;
 const messageType = 0x64;
 const headerBytes = 5;
+/** A remainder of 12 digits is aligned without exceeding a safe integer. */
+export const shiftMax = 12;
 const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 
 export class CopyBuffer {
@@ -180,23 +182,38 @@ export class CopyBuffer {
     this.#at += 12;
   }
 
-  /** Writes a numeric that is a safe integer, which needs no text in between. */
-  writeSafeNumeric(value: number): void {
-    this.reserve(24);
-    let digitCount = 0;
-    for (let rest = value; rest > 0; rest = Math.floor(rest / 10_000)) digitCount++;
+  /**
+   * Writes a numeric that is a safe integer divided by a power of ten with at most `shiftMax` digits, which needs no text in between. Every
+   * intermediate value is a safe integer too.
+   */
+  writeSafeNumeric(value: number, digitCount = 0): void {
+    this.reserve(48);
+    const divisor = 10 ** digitCount;
+    const rest = value % divisor;
+    const whole = (value - rest) / divisor;
+    let wholeCount = 0;
+    for (let left = whole; left > 0; left = Math.floor(left / 10_000)) wholeCount++;
+    const fractionCount = Math.ceil(digitCount / 4);
+    const count = wholeCount + fractionCount;
     const view = this.#view;
-    view.setInt32(this.#at, 8 + digitCount * 2);
-    view.setInt16(this.#at + 4, digitCount);
-    view.setInt16(this.#at + 6, Math.max(digitCount - 1, 0));
-    view.setInt32(this.#at + 8, 0);
+    view.setInt32(this.#at, 8 + count * 2);
+    view.setInt16(this.#at + 4, count);
+    view.setInt16(this.#at + 6, count === 0 ? 0 : wholeCount - 1);
+    view.setInt32(this.#at + 8, digitCount);
+    this.#at += 12;
+    this.#writeDigits(whole, wholeCount);
+    this.#writeDigits(rest * 10 ** (fractionCount * 4 - digitCount), fractionCount);
+  }
+
+  /** Writes digits of base 10,000. */
+  #writeDigits(value: number, count: number): void {
     let rest = value;
-    for (let i = digitCount - 1; i >= 0; i--) {
+    for (let i = count - 1; i >= 0; i--) {
       const higher = Math.floor(rest / 10_000);
-      view.setInt16(this.#at + 12 + i * 2, rest - higher * 10_000);
+      this.#view.setInt16(this.#at + i * 2, rest - higher * 10_000);
       rest = higher;
     }
-    this.#at += 12 + digitCount * 2;
+    this.#at += count * 2;
   }
 
   /** Writes a numeric of decimal text. */

@@ -3,11 +3,11 @@ import type { ArrowField, ColumnData } from '@sluice/arrow/arrow-type';
 import { type ArrowBatch, type Dictionary, valuesOf } from '@sluice/arrow/ipc-reader';
 import { decodeBase58 } from '@sluice/base/base58';
 import { bindJson } from '../column-json.ts';
-import { BatchContext, type ColumnPlan } from '../column-plan.ts';
+import { BatchContext, type ColumnPlan, type ShiftParts } from '../column-plan.ts';
 import type { ColumnType } from '../column-types.ts';
 import type { TablePlan } from '../table-plan.ts';
 import type { EncodedRows, RowEncoder } from '../target.ts';
-import { CopyBuffer } from './copy-buffer.ts';
+import { CopyBuffer, shiftMax } from './copy-buffer.ts';
 import { buildFieldWriter, ITEM_OIDS, outOfRange, writeArray, writeTime } from './write-value.ts';
 
 /** Writes the value of a row. */
@@ -74,18 +74,29 @@ export class ColumnEncoder implements RowEncoder {
       }
       const write = buildFieldWriter(type);
       const reader = this.#plan.readers[i];
-      return (row) => write(reader?.read(context.at(row)), out);
+      const compute = (row: number) => write(reader?.read(context.at(row)), out);
+      if (origin?.shift === undefined || !type.sql.startsWith('numeric')) return compute;
+      return bindShift({ fields, batch }, origin.shift, out, compute);
     });
   }
 }
 
-function nullable({ nullCount, buffers }: ColumnData, out: CopyBuffer, write: WriteRow): WriteRow {
-  const [bits] = buffers;
-  if (nullCount === 0 || bits === undefined || bits.length === 0) return write;
+function nullable(data: ColumnData, out: CopyBuffer, write: WriteRow): WriteRow {
+  if (!hasNulls(data)) return write;
+  const isNull = nullReader(data);
   return (row) => {
-    if ((((bits[row >> 3] ?? 0) >> (row & 7)) & 1) === 1) write(row);
-    else out.writeNull();
+    if (isNull(row)) out.writeNull();
+    else write(row);
   };
+}
+
+const hasNulls = ({ nullCount, buffers: [bits] }: ColumnData) =>
+  nullCount > 0 && bits !== undefined && bits.length > 0;
+
+function nullReader(data: ColumnData): (row: number) => boolean {
+  const [bits] = data.buffers;
+  if (!hasNulls(data) || bits === undefined) return () => false;
+  return (row) => (((bits[row >> 3] ?? 0) >> (row & 7)) & 1) === 0;
 }
 
 /** Writes the position of each row among those of its block. A batch has whole blocks. */
@@ -101,6 +112,36 @@ function positions(
       found[row] = (found[row - 1] ?? 0) + 1;
   return (row) => out.writeInteger(found[row] ?? 0);
 }
+
+/** Writes amounts divided by powers of ten. Rare values, such as one without a value or above 2^53, are left to `compute`. */
+function bindShift(
+  { fields, batch }: Batch,
+  { amount, digits }: ShiftParts,
+  out: CopyBuffer,
+  compute: WriteRow,
+): WriteRow {
+  const bind = (name: string) => {
+    const at = fields.findIndex((field) => field.name === name);
+    const [field, data] = [fields[at], batch.columns[at]];
+    if (data === undefined || field?.type.kind !== 'int') return undefined;
+    return { ...wordReaders({ field, data }), isNull: nullReader(data) };
+  };
+  const from = bind(amount);
+  const shift = typeof digits === 'number' ? constantWords(digits) : bind(digits);
+  if (from === undefined || shift === undefined) return compute;
+  return (row) => {
+    const [top, count] = [from.high(row), shift.low(row)];
+    const isSafe = top >= 0 && top < 1 << 21 && shift.high(row) === 0 && count <= shiftMax;
+    if (!isSafe || from.isNull(row) || shift.isNull(row)) compute(row);
+    else out.writeSafeNumeric(top * 2 ** 32 + from.low(row), count);
+  };
+}
+
+const constantWords = (value: number) => ({
+  high: () => (value < 0 ? -1 : 0),
+  low: () => value,
+  isNull: () => false,
+});
 
 interface BoundColumn {
   readonly field: ArrowField;
@@ -195,7 +236,7 @@ function bindDictionary(
 }
 
 /** Integers of 64 bits are read as two words, because most of them are safe integers, and a bigint for each value costs more. */
-function bindNumbers({ field, data }: BoundColumn, type: ColumnType, out: CopyBuffer): WriteRow {
+function wordReaders({ field, data }: Pick<BoundColumn, 'field' | 'data'>) {
   const words = wordsOf(data.buffers[1]);
   const isLong =
     field.type.kind === 'timestamp' || (field.type.kind === 'int' && field.type.bits === 64);
@@ -206,6 +247,11 @@ function bindNumbers({ field, data }: BoundColumn, type: ColumnType, out: CopyBu
     return isSigned ? (words[row] ?? 0) >> 31 : 0;
   };
   const low = (row: number) => (isLong ? words[row * 2] : words[row]) ?? 0;
+  return { isLong, high, low };
+}
+
+function bindNumbers(column: BoundColumn, type: ColumnType, out: CopyBuffer): WriteRow {
+  const { isLong, high, low } = wordReaders(column);
   const exact = (row: number) => (BigInt(high(row)) << 32n) | BigInt(low(row));
   const sql = type.sql.replace(/\(.*/, '');
   if (sql === 'bigint')

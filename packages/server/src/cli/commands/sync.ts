@@ -245,9 +245,9 @@ async function run({ plans, target, dataset, context }: SyncParts, options: Sync
         clock: systemClock,
         signal,
         onWait: waitReporter(options, context),
-        readColumns: ({ query, table, decoded, after }, either) => {
+        readColumns: ({ query, parameters: given, after }, either) => {
           const { fromBlock: first, toBlock: last, ...body } = query;
-          const parameters = `table=${table}${decoded === undefined ? '' : `&decoded=${decoded}`}`;
+          const parameters = new URLSearchParams(given).toString();
           const range = { first, last: last ?? first, after };
           return readBatches({ target: dataset, body, parameters, ...range, signal: either });
         },

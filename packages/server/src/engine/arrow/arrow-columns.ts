@@ -63,7 +63,7 @@ export function arrowColumns(selection: Selection, arrow: ArrowOutput): readonly
   if (decoded !== undefined && kind === 'instruction')
     columns.push({
       fields: typedFields(decoded, addressType(arrow)),
-      gather: (rows) => rows.typed(decoded),
+      gather: (rows) => rows.typed(),
     });
   if (kind !== 'transaction' && selection.fields.transaction.includes('signatures'))
     columns.push(firstSignature(arrow));

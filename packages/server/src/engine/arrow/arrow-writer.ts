@@ -34,6 +34,7 @@ import { BatchMemory, type Range } from './batch-memory.ts';
 import type { RowLists } from './block-values.ts';
 import { GatheredRows, type RecordSource } from './gathered-rows.ts';
 import type { WantedSignatures } from './gathered-signatures.ts';
+import type { FoundEvent } from './typed-columns.ts';
 
 /** A record batch ends after the block with which it reaches this number of rows, so that a reader gets rows early and buffers stay small. */
 const batchRowsGoal = 1 << 16;
@@ -212,13 +213,16 @@ export class ArrowWriter implements BatchWriter {
   }
 
   /** Returns a record batch with its dictionary, in parts. */
-  #encode({ lists, lastBlock }: BatchRows, source: FoundRecords | undefined): Part[] {
+  #encode({ lists: found, lastBlock }: BatchRows, source: FoundRecords | undefined): Part[] {
     const { exports } = this.#kernel;
     this.#scratch.reset();
     const isBinary = this.#options.arrow.addresses === 'binary';
+    const { decoded } = this.#options.arrow;
+    const typed = decoded && source?.decoder().readTyped(decoded, found);
+    const lists = typed?.events === undefined ? found : this.#repeat(found, typed.events);
     const memory = new BatchMemory(this.#kernel, this.#scratch, lists);
     try {
-      const options = { open: this.#open, source, isBinary, signatures: this.#signatures };
+      const options = { open: this.#open, source, isBinary, signatures: this.#signatures, typed };
       const rows = new GatheredRows(memory, options);
       const pending = this.#columns.flatMap(({ gather }) => gather(rows));
       if (source !== undefined && exports.hasMissingKey() !== 0) source.loadKeys();
@@ -231,6 +235,23 @@ export class ArrowWriter implements BatchWriter {
     } finally {
       exports.endKeys();
     }
+  }
+
+  /** Returns the lists of the instructions that emitted events, one row for each event. */
+  #repeat({ rows, transactions, runs }: RowLists, events: readonly FoundEvent[]): RowLists {
+    const count = events.length;
+    const [repeated, owners] = [this.#scratch.reserve(count * 4), this.#scratch.reserve(count * 4)];
+    const { ints } = this.#kernel;
+    for (const [i, { position }] of events.entries()) {
+      ints[repeated / 4 + i] = ints[rows / 4 + position] ?? 0;
+      ints[owners / 4 + i] = ints[transactions / 4 + position] ?? 0;
+    }
+    let next = 0;
+    const ends = runs.map(({ block, end }) => {
+      while ((events[next]?.position ?? end) < end) next++;
+      return { block, end: next };
+    });
+    return { rows: repeated, transactions: owners, count, runs: ends };
   }
 
   /** Returns where a part is in the kernel's memory, because a view of it is invalid once another query has reserved more. */

@@ -1,6 +1,5 @@
 /** The selected rows of one record batch, whose values the kernels in `gather` copy into the buffers of Arrow columns. */
 import { assert } from '@sluice/base/assert';
-import type { DecodedInstruction } from '../../query/query.ts';
 import { LOG_KIND_CODES } from '../../segment/layout/columns.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import type { ColumnReader } from '../make-column.ts';
@@ -10,7 +9,7 @@ import { type BatchMemory, noRange, type Pending } from './batch-memory.ts';
 import { BlockColumns } from './block-columns.ts';
 import { dictionaryOf, GatheredKeys, noTexts } from './gathered-keys.ts';
 import { GatheredSignatures, type WantedSignatures } from './gathered-signatures.ts';
-import { TypedRows } from './typed-columns.ts';
+import type { TypedRows } from './typed-columns.ts';
 
 /** How the records of a batch are read. */
 export interface RecordSource {
@@ -25,6 +24,8 @@ export interface GatheredRowsOptions {
   readonly source: RecordSource | undefined;
   readonly isBinary: boolean;
   readonly signatures: WantedSignatures;
+  /** The decoded values of the rows, if they have columns. */
+  readonly typed: TypedRows | undefined;
 }
 
 export class GatheredRows {
@@ -33,12 +34,14 @@ export class GatheredRows {
   readonly #source: RecordSource | undefined;
   readonly #signatures: GatheredSignatures | undefined;
   readonly #keys: GatheredKeys | undefined;
+  readonly #typed: TypedRows | undefined;
 
   constructor(
     memory: BatchMemory,
-    { open, source, isBinary, signatures: wanted }: GatheredRowsOptions,
+    { open, source, isBinary, signatures: wanted, typed }: GatheredRowsOptions,
   ) {
     this.#memory = memory;
+    this.#typed = typed;
     this.#source = source;
     const { exports } = memory;
     if (source === undefined) exports.beginKeys(0, 0, 0);
@@ -234,12 +237,12 @@ export class GatheredRows {
     };
   }
 
-  /** The arguments and accounts of an instruction, and why a row has none. */
-  typed(decoded: DecodedInstruction): readonly Pending[] {
-    const { lists } = this.#memory;
-    const typed = new TypedRows(decoded, lists.count);
-    this.#records.decoder().readTyped(typed, lists);
+  /** The arguments and accounts of instructions or events, and why a row has none. */
+  typed(): readonly Pending[] {
+    const typed = this.#typed;
+    assert(typed !== undefined, 'the rows were read into columns');
     const accounts = typed.accounts.map((positions) => this.keys.ofAccounts(positions));
-    return [...typed.argumentColumns(), ...accounts, typed.errorColumn()];
+    const parts = [typed.eventColumns(), typed.argumentColumns(), accounts];
+    return [...parts.flat(), ...typed.decimalsColumns(), typed.errorColumn()];
   }
 }

@@ -2,7 +2,8 @@ import { type ArrowField, emptyColumn, usesDictionary } from '@sluice/arrow/arro
 import { encodeBatch, encodeDictionary, encodeSchema } from '@sluice/arrow/ipc-messages';
 import { CodedError } from '@sluice/base/errors';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
-import { typedColumnsOf } from '@sluice/decode/program-decoder';
+import { eventColumnsOf, typedColumnsOf } from '@sluice/decode/program-decoder';
+import type { TypedColumns } from '@sluice/decode/typed-layout';
 import {
   ARROW_ADDRESSES,
   ARROW_STREAM_TYPE,
@@ -13,12 +14,14 @@ import {
 import { CLOSING_KEY, type ClosingRecord } from '@sluice/protocol/closing-record';
 import Type from 'typebox';
 import { arrowFields } from '../../engine/arrow/arrow-columns.ts';
-import type { ArrowOutput, DecodedInstruction, Query } from '../../query/query.ts';
+import type { ArrowOutput, DecodedLayout, MintSource, Query } from '../../query/query.ts';
 import { selectTable } from '../../query/select-table.ts';
 import { parseEncodingWeights } from '../negotiate-encoding.ts';
 import { parseParameters } from '../routes/parse-parameters.ts';
 
 const oneOf = (names: readonly string[]) => `^(${names.join('|')})$`;
+
+const layoutName = '^[1-9A-HJ-NP-Za-km-z]{32,44}\\.\\w{1,64}$';
 
 /** The parameters of a stream, which only the output form Arrow has. */
 export const STREAM_PARAMETERS = {
@@ -37,9 +40,30 @@ export const STREAM_PARAMETERS = {
   ),
   decoded: Type.Optional(
     Type.String({
-      pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}\\.\\w{1,64}$',
+      pattern: layoutName,
       description:
         'PROGRAM.INSTRUCTION, with table=instructions, for columns with its arguments and accounts',
+    }),
+  ),
+  event: Type.Optional(
+    Type.String({
+      pattern: layoutName,
+      description:
+        'PROGRAM.EVENT, with table=instructions, for a row for each such event that an instruction emitted',
+    }),
+  ),
+  accounts: Type.Optional(
+    Type.String({
+      pattern: '^[^,]+(,[^,]+)*$',
+      description:
+        'with event: names of accounts of the instructions that emitted it, separated by commas, for columns with them',
+    }),
+  ),
+  decimals: Type.Optional(
+    Type.String({
+      pattern: '^[^,]+(,[^,]+)*$',
+      description:
+        'with decoded or event: args.NAME or accounts.NAME, separated by commas, for columns with the decimals of these mints',
     }),
   ),
 };
@@ -60,6 +84,9 @@ const lineType = 'application/jsonl';
 /** The values of the parameters of an Arrow table. */
 export interface RequestedTable extends Omit<ArrowOutput, 'decoded'> {
   readonly decoded?: string | undefined;
+  readonly event?: string | undefined;
+  readonly accounts?: string | undefined;
+  readonly decimals?: string | undefined;
 }
 
 /** What a request says about the form of its response. */
@@ -123,23 +150,55 @@ function writeClosingBatch(fields: readonly ArrowField[], record: ClosingRecord)
   return Buffer.concat([...dictionary, ...encodeBatch(columns, 0, metadata)]);
 }
 
-/** Returns the instruction that a request wants columns of, as its newest IDL describes it. */
+/** Returns the instruction or event that a request wants columns of, as its newest IDL describes it. */
 function findDecoded(
-  { table, decoded }: RequestedTable,
+  { table, decoded, event, accounts, decimals }: RequestedTable,
   idls: IdlRegistry,
-): DecodedInstruction | undefined {
-  if (decoded === undefined) return undefined;
-  const reject = (allowed: string) =>
-    new CodedError('parameter-invalid', { path: 'decoded', allowed });
-  if (table !== 'instructions') throw reject('only with table=instructions');
-  const [programId = '', name = ''] = decoded.split('.');
-  for (const description of idls.descriptions(programId)) {
-    const columns = typedColumnsOf(description, name);
-    if (columns !== undefined) return { programId, name, columns };
+): DecodedLayout | undefined {
+  const wanted = event ?? decoded;
+  if (wanted === undefined && (accounts ?? decimals) === undefined) return undefined;
+  const isEvent = event !== undefined;
+  const path = isEvent ? 'event' : 'decoded';
+  if (wanted === undefined) throw rejected(path, 'PROGRAM.NAME, with accounts or decimals');
+  if (table !== 'instructions') throw rejected(path, 'only with table=instructions');
+  if (isEvent && decoded !== undefined) throw rejected(path, 'only without decoded');
+  if (!isEvent && accounts !== undefined) throw rejected('accounts', 'only with event');
+  const [programId = '', name = ''] = wanted.split('.');
+  const descriptions = idls.descriptions(programId);
+  const found = (isEvent ? eventColumnsOf : typedColumnsOf)(descriptions, name);
+  if (found !== undefined) {
+    const named = isEvent ? findNames('accounts', accounts, found.accounts) : found.accounts;
+    const columns = { args: found.args, accounts: named };
+    return { programId, name, isEvent, columns, mints: findMints(decimals, columns) };
   }
-  const names = idls.instructionNames(programId);
-  if (names.length === 0) throw reject('a program with an IDL');
-  throw reject(`an instruction of this program: ${names.join(' ')}`);
+  if (descriptions.length === 0) throw rejected(path, 'a program with an IDL');
+  const layouts = descriptions.flatMap((known) => (isEvent ? known.events : known.instructions));
+  const names = [...new Set(layouts.map((layout) => layout.name))].join(' ') || 'none';
+  throw rejected(path, `an ${isEvent ? 'event' : 'instruction'} of this program: ${names}`);
+}
+
+const rejected = (path: string, allowed: string) =>
+  new CodedError('parameter-invalid', { path, allowed });
+
+/** Returns the names of a parameter. */
+function findNames(path: string, text: string | undefined, known: readonly string[]): string[] {
+  const names = text?.split(',') ?? [];
+  if (names.every((name) => known.includes(name))) return names;
+  throw rejected(path, `names of ${known.join(' ')}`);
+}
+
+function findMints(decimals: string | undefined, columns: TypedColumns): readonly MintSource[] {
+  const args = columns.args.map(({ name }) => name);
+  const known = [
+    ...args.map((name) => `args.${name}`),
+    ...columns.accounts.map((name) => `accounts.${name}`),
+  ];
+  return findNames('decimals', decimals, known).map((path) => {
+    const number = known.indexOf(path);
+    return number < args.length
+      ? { head: 'args', name: path.slice('args.'.length), number }
+      : { head: 'accounts', name: path.slice('accounts.'.length), number: number - args.length };
+  });
 }
 
 /** Returns the query whose pieces have the form, and the form. */

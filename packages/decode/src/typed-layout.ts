@@ -1,7 +1,7 @@
-/** Reads the arguments of an instruction into columns of values, instead of appending their JSON text. */
+/** Reads the arguments of an instruction or event into columns of values, instead of appending their JSON text. */
 import type { ReadValue, TypeCompiler } from './compile-type.ts';
 import type { Cursor } from './cursor.ts';
-import type { IdlInstruction, IdlType } from './program-description.ts';
+import type { IdlAccount, IdlLayout, IdlType } from './program-description.ts';
 
 /** The type of a column. Every value that has no other type is a text: a string, or the JSON of the value. */
 export type ValueType = 'uint32' | 'int32' | 'uint64' | 'int64' | 'boolean' | 'text';
@@ -11,7 +11,7 @@ export interface TypedColumn {
   readonly type: ValueType;
 }
 
-/** The columns of an instruction: its arguments, and the names of its accounts. */
+/** The columns of an instruction or event: its arguments, and the names of accounts. */
 export interface TypedColumns {
   readonly args: readonly TypedColumn[];
   readonly accounts: readonly string[];
@@ -42,15 +42,23 @@ interface TypedField extends TypedColumn {
   readonly isHidden: boolean;
 }
 
-export class TypedInstruction implements TypedColumns {
+export class TypedLayout {
   readonly args: readonly TypedColumn[];
-  readonly accounts: readonly string[];
+  /** Undefined for an event, which has those of the instruction that emitted it. */
+  readonly accounts: readonly string[] | undefined;
   readonly #fields: readonly TypedField[];
   readonly #fieldsAt: number;
   #compared: TypedColumns | undefined;
   #isSame = false;
 
-  constructor({ fields, fieldsAt, accounts }: IdlInstruction, types: TypeCompiler) {
+  constructor(
+    {
+      fields,
+      fieldsAt,
+      accounts,
+    }: IdlLayout & { readonly accounts?: readonly IdlAccount[] | undefined },
+    types: TypeCompiler,
+  ) {
     this.#fields = fields.map(({ name, type, isHidden = false }) => {
       return { name, isHidden, ...typedReader(type, types.compile(type)) };
     });
@@ -58,21 +66,22 @@ export class TypedInstruction implements TypedColumns {
     this.args = this.#fields
       .filter(({ isHidden }) => !isHidden)
       .map(({ name, type }) => ({ name, type }));
-    this.accounts = accounts.map(({ name }) => name);
+    this.accounts = accounts?.map(({ name }) => name);
   }
 
   /** Returns whether it has these columns. The last result is kept, because every row asks. */
   has(columns: TypedColumns): boolean {
     if (columns !== this.#compared) {
       this.#compared = columns;
-      this.#isSame = textOf(columns) === textOf(this);
+      const { args, accounts = columns.accounts } = this;
+      this.#isSame = textOf(columns) === textOf({ args, accounts });
     }
     return this.#isSame;
   }
 
   /** Reads the arguments of a row. Returns why they cannot be decoded, or undefined. */
   read(c: Cursor, buffers: readonly ColumnBuffer[], row: number): string | undefined {
-    c.take(this.#fieldsAt);
+    if (c.take(this.#fieldsAt) < 0) return c.fault;
     let next = 0;
     for (const { name, type, read, isHidden } of this.#fields) {
       const out = isHidden ? new ColumnBuffer(type, 1) : buffers[next++];
