@@ -31,8 +31,14 @@ export interface TableRow {
   readonly row: number;
 }
 
+/** The data of an event, and its position among the events of its instruction. */
+export interface FoundEvent {
+  readonly index: number;
+  readonly event: DataRange;
+}
+
 export class RowTexts {
-  readonly #kernel: KernelMemory;
+  readonly kernel: KernelMemory;
   readonly #table: number;
   readonly #idls: IdlRegistry;
   readonly #loadKeys: () => void;
@@ -46,7 +52,7 @@ export class RowTexts {
 
   /** `loadKeys` loads the texts of the keys of all selected rows. */
   constructor(kernel: KernelMemory, table: number, idls: IdlRegistry, loadKeys: () => void) {
-    this.#kernel = kernel;
+    this.kernel = kernel;
     this.#table = table;
     this.#idls = idls;
     this.#loadKeys = loadKeys;
@@ -65,10 +71,7 @@ export class RowTexts {
   }
 
   /** Returns the events of an instruction that have a name, each with its position among all of them. */
-  eventsNamed(
-    name: string,
-    { slot, transaction, row }: TableRow,
-  ): readonly { readonly index: number; readonly event: DataRange }[] {
+  eventsNamed(name: string, { slot, transaction, row }: TableRow): readonly FoundEvent[] {
     const decoder = this.decoder(slot, this.programKey(transaction, row));
     if (decoder?.hasEvents !== true) return [];
     const range = this.data(row);
@@ -193,19 +196,19 @@ export class RowTexts {
 
   /** Returns the value of a row in a column of the table. */
   #at(column: number, row: number): number {
-    const { ints } = this.#kernel;
+    const { ints } = this.kernel;
     return ints[elementAt(ints, (this.#table + column) / 4) / 4 + row] ?? 0;
   }
 
   #range(bytes: number, starts: number, row: number): DataRange {
     this.#useMemory();
-    const base = elementAt(this.#kernel.ints, (this.#table + bytes) / 4);
+    const base = elementAt(this.kernel.ints, (this.#table + bytes) / 4);
     const [at, end] = [base + this.#at(starts, row), base + this.#at(starts, row + 1)];
     return { memory: this.#memory, view: this.#view, at, end };
   }
 
   #useMemory(): void {
-    const { buffer } = this.#kernel.bytes;
+    const { buffer } = this.kernel.bytes;
     if (this.#memory.buffer === buffer) return;
     this.#memory = Buffer.from(buffer);
     this.#view = new DataView(buffer);

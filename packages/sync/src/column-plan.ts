@@ -12,13 +12,17 @@ import {
 } from '@sluice/arrow/ipc-reader';
 import { encodeBase58 } from '@sluice/base/base58';
 import { elementAt } from '@sluice/base/element-at';
-import type { DecodedValue } from '@sluice/client';
 import { ARROW_TABLES, arrowColumnName } from '@sluice/protocol/arrow-table';
 import { fieldRows, type Kind, type WireType } from '@sluice/protocol/field-table';
 import { entriesOf } from '@sluice/protocol/typed-keys';
 import { type JsonParts, toCamelCase } from './column-json.ts';
 import { type Expression, parseExpression } from './parse-expression.ts';
-import { type DecodedLayout, kindOfSource, type RowContext } from './read-value.ts';
+import {
+  type DecodedForm,
+  type DecodedLayout,
+  kindOfSource,
+  type RowContext,
+} from './read-value.ts';
 import type { TablePlan } from './table-plan.ts';
 
 /** A value that an expression uses: a field of the record or of its block, an argument, an account, or the decimals of a mint. */
@@ -254,8 +258,8 @@ export class BatchContext {
     const header: Record<string, unknown> = {};
     const record: Record<string, unknown> = {};
     const args: Record<string, unknown> = {};
-    const accounts: Record<string, string | null> = {};
-    const decoded = { args, accounts } as unknown as DecodedValue;
+    const accounts: Record<string, unknown> = {};
+    const decoded = { args, accounts };
     this.#context = {
       ...{ header, record, transaction: record, decoded, event: decoded },
       decimalsOf: (mint) => this.#decimals.get(mint) ?? null,
@@ -276,7 +280,7 @@ export class BatchContext {
         return (row) => {
           const text = read(row);
           // The service writes integers that a number cannot hold as text.
-          const value: DecodedValue | undefined =
+          const value: DecodedForm | undefined =
             typeof text === 'string' ? JSON.parse(text) : undefined;
           record['decoded'] = value;
           this.#context.decoded = value;

@@ -9,15 +9,22 @@ import type { TableSource } from './table-spec.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
+/** The parts of a decoded instruction or event that values are read from. */
+export interface DecodedForm
+  extends Partial<Pick<DecodedValue, 'program' | 'name' | 'error' | 'events'>> {
+  readonly args?: Values;
+  readonly accounts?: Values;
+}
+
 /** The records from which the values of a row are read. One object is used for all rows. */
 export interface RowContext {
   header: Values;
   record: Values;
   transaction: Values | undefined;
   /** The decoded form of the instruction. */
-  decoded: DecodedValue | undefined;
+  decoded: DecodedForm | undefined;
   /** The decoded form of the event, of a table of events. */
-  event: DecodedValue | undefined;
+  event: DecodedForm | undefined;
   /** Returns the decimals of a mint in the transaction of the record. */
   decimalsOf: (mint: unknown) => unknown;
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { encodeSchema } from '@sluice/arrow/ipc-messages';
 import { encodeBase58 } from '@sluice/base/base58';
+import type { DecodedLayout } from '@sluice/decode/decoded-layout';
 import { IdlRegistry } from '@sluice/decode/idl-registry';
 import { eventColumnsOf, typedColumnsOf } from '@sluice/decode/program-decoder';
 import type { TypedColumns } from '@sluice/decode/typed-layout';
@@ -9,7 +10,7 @@ import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../simulator/src/testing/simulated-blocks.ts';
 import { parseQuery } from '../query/parse-query.ts';
-import type { DecodedLayout, Query } from '../query/query.ts';
+import type { Query } from '../query/query.ts';
 import { selectTable } from '../query/select-table.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { answerSegments } from './answer-segments.ts';

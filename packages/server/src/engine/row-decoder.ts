@@ -3,20 +3,17 @@
  * and gets its decoder, or a row that it leaves to the host, and gets its text. Only queries that select `decoded` use it.
  */
 import { Buffer } from 'node:buffer';
-import { elementAt } from '@sluice/base/element-at';
 import { decoderFor } from '@sluice/decode/compile-decoder';
-import type { DataRange } from '@sluice/decode/data-range';
+import type { DecodedLayout } from '@sluice/decode/decoded-layout';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
-import { NO_LAYOUT } from '@sluice/decode/program-decoder';
+import { type BalanceColumns, MintDecimals } from '@sluice/decode/mint-decimals';
 import { RowTexts, type TableRow } from '@sluice/decode/row-texts';
+import { readTypedRows, type TypedRows } from '@sluice/decode/typed-rows';
 import * as layout from '@sluice/kernels/layout/decoding';
-import type { DecodedLayout } from '../query/query.ts';
 import type { RowLists } from './arrow/block-values.ts';
-import { type FoundEvent, TypedRows } from './arrow/typed-columns.ts';
 import { type GroupColumns, rowsOfBlocks } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
-import { MintDecimals } from './mint-decimals.ts';
 import type { Scratch } from './scratch.ts';
 import type { DecodedArray, StepOperands } from './steps.ts';
 
@@ -126,66 +123,33 @@ export class RowDecoder {
   }
 
   /** Reads the values of instructions, or of the events that they emitted, into columns. */
-  readTyped(decoded: DecodedLayout, lists: RowLists): TypedRows {
+  readTyped(decoded: DecodedLayout, { rows, transactions, runs }: RowLists): TypedRows {
     this.#hasEvents ||= decoded.isEvent;
     this.operands('instructions');
-    // Texts of keys can move the memory with the data of the events that are found first and then read.
     this.#loadKeys();
-    const rows = this.#tableRows(lists);
-    const events = decoded.isEvent ? this.#findEvents(decoded, rows) : undefined;
-    const typed = new TypedRows(decoded, events?.length ?? rows.length, events);
     const decimals =
-      decoded.mints.length === 0 ? undefined : new MintDecimals(this.#columns, this.#rows);
-    for (let i = 0; i < typed.count; i++) {
-      const found = events?.[i];
-      const row = elementAt(rows, found?.position ?? i);
-      typed.errors.texts[i] = this.#readRow(typed, i, row, found?.event) ?? null;
-      decimals?.read(typed, i, row);
-    }
-    return typed;
-  }
-
-  #tableRows({ rows, transactions, runs }: RowLists): TableRow[] {
+      decoded.mints.length === 0 ? undefined : new MintDecimals(this.#rows, this.#balances());
     const { kernel, open } = this.#columns;
-    const found: TableRow[] = [];
+    const listed: TableRow[] = [];
     for (const { block, end } of runs) {
       const slot = open.segment.headers.numberAt(block);
-      for (let i = found.length; i < end; i++) {
+      for (let i = listed.length; i < end; i++) {
         const row = kernel.ints[rows / 4 + i] ?? 0;
-        found.push({ slot, transaction: kernel.ints[transactions / 4 + i] ?? 0, row });
+        listed.push({ slot, transaction: kernel.ints[transactions / 4 + i] ?? 0, row });
       }
     }
-    return found;
+    return readTypedRows(decoded, listed, { texts: this.#rows, decimals });
   }
 
-  #findEvents({ programId, name }: DecodedLayout, rows: readonly TableRow[]): FoundEvent[] {
-    const events: FoundEvent[] = [];
-    for (const [position, row] of rows.entries()) {
-      if (this.#rows.keyText(this.#rows.programKey(row.transaction, row.row)) !== programId)
-        continue;
-      for (const found of this.#rows.eventsNamed(name, row)) events.push({ ...found, position });
-    }
-    return events;
-  }
-
-  /** Returns why a row has no values, or undefined. */
-  #readRow(
-    { decoded, buffers, accounts }: TypedRows,
-    i: number,
-    { slot, transaction, row }: TableRow,
-    event: DataRange | undefined,
-  ): string | undefined {
-    const id = this.#rows.programKey(transaction, row);
-    if (this.#rows.keyText(id) !== decoded.programId) return 'this is another program';
-    const decoder = this.#rows.decoder(slot, id);
-    if (decoder === undefined) return NO_LAYOUT.program;
-    const { name, columns } = decoded;
-    const target = { name, columns, buffers, accounts };
-    const caller = this.#rows.data(row);
-    const passed = this.#rows.passed(transaction, row);
-    return event === undefined
-      ? decoder.readTyped(caller, i, passed, target)
-      : decoder.readTypedEvent({ event, caller }, i, passed, target);
+  #balances(): BalanceColumns {
+    const columns = this.#columns;
+    return {
+      starts: columns.made('tokenBalanceStarts').at,
+      preMints: columns.stored('tokPreMint').at,
+      preDecimals: columns.stored('tokPreDecimals').at,
+      postMints: columns.made('tokenPostMint').at,
+      postDecimals: columns.made('tokenPostDecimals').at,
+    };
   }
 
   #provideDecoder(id: number, slot: number, block: number): void {

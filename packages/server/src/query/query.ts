@@ -11,7 +11,7 @@
  */
 
 import type { Brand } from '@sluice/base/brand';
-import type { TypedColumns } from '@sluice/decode/typed-layout';
+import type { DecodedLayout } from '@sluice/decode/decoded-layout';
 import type { Address } from '@sluice/ledger/primitives';
 import type { ArrowAddresses, ArrowTable } from '@sluice/protocol/arrow-table';
 import type { Dialect } from '@sluice/protocol/dialect';
@@ -85,24 +85,6 @@ export interface ArrowOutput {
   readonly addresses: ArrowAddresses;
   /** The instruction or event whose arguments and accounts have columns. */
   readonly decoded?: DecodedLayout | undefined;
-}
-
-/** An instruction or event of a program, with the columns that its IDL describes. */
-export interface DecodedLayout {
-  readonly programId: string;
-  readonly name: string;
-  /** Whether the rows are events instead of instructions. */
-  readonly isEvent: boolean;
-  readonly columns: TypedColumns;
-  /** The arguments and accounts with the address of a mint whose decimals have a column. */
-  readonly mints: readonly MintSource[];
-}
-
-/** One of the columns of arguments or accounts, by its number. */
-export interface MintSource {
-  readonly head: 'args' | 'accounts';
-  readonly name: string;
-  readonly number: number;
 }
 
 export interface Query extends Selection {

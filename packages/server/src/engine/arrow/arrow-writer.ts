@@ -34,7 +34,6 @@ import { BatchMemory, type Range } from './batch-memory.ts';
 import type { RowLists } from './block-values.ts';
 import { GatheredRows, type RecordSource } from './gathered-rows.ts';
 import type { WantedSignatures } from './gathered-signatures.ts';
-import type { FoundEvent } from './typed-columns.ts';
 
 /** A record batch ends after the block with which it reaches this number of rows, so that a reader gets rows early and buffers stay small. */
 const batchRowsGoal = 1 << 16;
@@ -219,7 +218,7 @@ export class ArrowWriter implements BatchWriter {
     const isBinary = this.#options.arrow.addresses === 'binary';
     const { decoded } = this.#options.arrow;
     const typed = decoded && source?.decoder().readTyped(decoded, found);
-    const lists = typed?.events === undefined ? found : this.#repeat(found, typed.events);
+    const lists = typed?.positions === undefined ? found : this.#pick(found, typed.positions);
     const memory = new BatchMemory(this.#kernel, this.#scratch, lists);
     try {
       const options = { open: this.#open, source, isBinary, signatures: this.#signatures, typed };
@@ -237,21 +236,21 @@ export class ArrowWriter implements BatchWriter {
     }
   }
 
-  /** Returns the lists of the instructions that emitted events, one row for each event. */
-  #repeat({ rows, transactions, runs }: RowLists, events: readonly FoundEvent[]): RowLists {
-    const count = events.length;
-    const [repeated, owners] = [this.#scratch.reserve(count * 4), this.#scratch.reserve(count * 4)];
+  /** Returns the lists of the rows at some positions, which ascend and can repeat. */
+  #pick({ rows, transactions, runs }: RowLists, positions: Uint32Array): RowLists {
+    const count = positions.length;
+    const [picked, owners] = [this.#scratch.reserve(count * 4), this.#scratch.reserve(count * 4)];
     const { ints } = this.#kernel;
-    for (const [i, { position }] of events.entries()) {
-      ints[repeated / 4 + i] = ints[rows / 4 + position] ?? 0;
+    for (const [i, position] of positions.entries()) {
+      ints[picked / 4 + i] = ints[rows / 4 + position] ?? 0;
       ints[owners / 4 + i] = ints[transactions / 4 + position] ?? 0;
     }
     let next = 0;
     const ends = runs.map(({ block, end }) => {
-      while ((events[next]?.position ?? end) < end) next++;
+      while ((positions[next] ?? end) < end) next++;
       return { block, end: next };
     });
-    return { rows: repeated, transactions: owners, count, runs: ends };
+    return { rows: picked, transactions: owners, count, runs: ends };
   }
 
   /** Returns where a part is in the kernel's memory, because a view of it is invalid once another query has reserved more. */

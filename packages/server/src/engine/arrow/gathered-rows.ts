@@ -1,5 +1,6 @@
 /** The selected rows of one record batch, whose values the kernels in `gather` copy into the buffers of Arrow columns. */
 import { assert } from '@sluice/base/assert';
+import type { TypedRows } from '@sluice/decode/typed-rows';
 import { LOG_KIND_CODES } from '../../segment/layout/columns.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import type { ColumnReader } from '../make-column.ts';
@@ -9,7 +10,7 @@ import { type BatchMemory, noRange, type Pending } from './batch-memory.ts';
 import { BlockColumns } from './block-columns.ts';
 import { dictionaryOf, GatheredKeys, noTexts } from './gathered-keys.ts';
 import { GatheredSignatures, type WantedSignatures } from './gathered-signatures.ts';
-import type { TypedRows } from './typed-columns.ts';
+import { typedColumns } from './typed-columns.ts';
 
 /** How the records of a batch are read. */
 export interface RecordSource {
@@ -242,7 +243,6 @@ export class GatheredRows {
     const typed = this.#typed;
     assert(typed !== undefined, 'the rows were read into columns');
     const accounts = typed.accounts.map((positions) => this.keys.ofAccounts(positions));
-    const parts = [typed.eventColumns(), typed.argumentColumns(), accounts];
-    return [...parts.flat(), ...typed.decimalsColumns(), typed.errorColumn()];
+    return typedColumns(typed, accounts);
   }
 }

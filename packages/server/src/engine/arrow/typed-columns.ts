@@ -1,9 +1,9 @@
 /** The Arrow columns of the arguments and accounts of one instruction or event, by its IDL. */
 import type { ArrowField, ArrowType, ColumnData } from '@sluice/arrow/arrow-type';
 import { bytesOf, textBuffers, validityOf } from '@sluice/arrow/value-buffers';
-import type { DataRange } from '@sluice/decode/data-range';
-import { ColumnBuffer, type ValueType } from '@sluice/decode/typed-layout';
-import type { DecodedLayout } from '../../query/query.ts';
+import type { DecodedLayout } from '@sluice/decode/decoded-layout';
+import type { ColumnBuffer, ValueType } from '@sluice/decode/typed-layout';
+import type { TypedRows } from '@sluice/decode/typed-rows';
 import type { Pending } from './batch-memory.ts';
 
 const ARROW_TYPES: Readonly<Record<ValueType, ArrowType>> = {
@@ -30,64 +30,22 @@ export function typedFields(
   ];
 }
 
-/** The data of an event, its position among the events of its instruction, and that of the row of the instruction. */
-export interface FoundEvent {
-  readonly event: DataRange;
-  readonly index: number;
-  readonly position: number;
-}
-
-/** The values of some rows, before they become columns. */
-export class TypedRows {
-  readonly decoded: DecodedLayout;
-  /** Undefined if the rows are instructions. */
-  readonly events: readonly FoundEvent[] | undefined;
-  readonly buffers: readonly ColumnBuffer[];
-  /** For each account the position among those that were passed, or -1, by row. */
-  readonly accounts: readonly Int32Array[];
-  /** For each mint its decimals, plus one, or 0 if they are not known, by row. */
-  readonly decimals: readonly Uint32Array[];
-  /** Why a row has no values. */
-  readonly errors: ColumnBuffer;
-  readonly count: number;
-
-  constructor(decoded: DecodedLayout, count: number, events: TypedRows['events']) {
-    const { args, accounts } = decoded.columns;
-    this.decoded = decoded;
-    this.events = events;
-    this.count = count;
-    this.decimals = decoded.mints.map(() => new Uint32Array(count));
-    this.buffers = args.map(({ type }) => new ColumnBuffer(type, count));
-    this.accounts = accounts.map(() => new Int32Array(count).fill(-1));
-    this.errors = new ColumnBuffer('text', count);
-  }
-
-  /** Returns the columns of the arguments. A row with an error has none of them. */
-  argumentColumns(): readonly Pending[] {
-    const isValid = (row: number) => this.errors.texts[row] === null;
-    return this.buffers.map((buffer) => () => columnOf(buffer, this.count, isValid));
-  }
-
-  /** Returns the columns of the positions of events, if the rows are events. */
-  eventColumns(): readonly Pending[] {
-    const { events } = this;
-    if (events === undefined) return [];
-    const positions = new ColumnBuffer('uint32', this.count);
-    for (let row = 0; row < this.count; row++) positions.ints[row] = events[row]?.index ?? 0;
-    return [() => columnOf(positions, this.count, () => true)];
-  }
-
-  decimalsColumns(): readonly Pending[] {
-    return this.decimals.map((found) => {
-      const buffer = new ColumnBuffer('uint32', this.count);
-      for (let row = 0; row < this.count; row++) buffer.ints[row] = (found[row] ?? 0) - 1;
-      return () => columnOf(buffer, this.count, (row) => found[row] !== 0);
-    });
-  }
-
-  errorColumn(): Pending {
-    return () => columnOf(this.errors, this.count, () => true);
-  }
+/** Returns the columns of rows in the order of their fields. Those of accounts are given. A row with an error has no arguments. */
+export function typedColumns(
+  { count, positions, indexes, buffers, decimals, errors }: TypedRows,
+  accounts: readonly Pending[],
+): readonly Pending[] {
+  const always = () => true;
+  const isRead = (row: number) => errors.texts[row] === null;
+  const column = (buffer: ColumnBuffer, isValid: (row: number) => boolean) => () =>
+    columnOf(buffer, count, isValid);
+  return [
+    ...(positions === undefined ? [] : [column(indexes, always)]),
+    ...buffers.map((buffer) => column(buffer, isRead)),
+    ...accounts,
+    ...decimals.map((buffer) => column(buffer, (row) => (buffer.ints[row] ?? -1) >= 0)),
+    column(errors, always),
+  ];
 }
 
 const noBytes = new Uint8Array(0);

@@ -1,9 +1,12 @@
 import { type ArrowField, emptyColumn, usesDictionary } from '@sluice/arrow/arrow-type';
 import { encodeBatch, encodeDictionary, encodeSchema } from '@sluice/arrow/ipc-messages';
 import { CodedError } from '@sluice/base/errors';
+import {
+  type DecodedLayout,
+  findDecodedLayout,
+  type RequestedLayout,
+} from '@sluice/decode/decoded-layout';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
-import { eventColumnsOf, typedColumnsOf } from '@sluice/decode/program-decoder';
-import type { TypedColumns } from '@sluice/decode/typed-layout';
 import {
   ARROW_ADDRESSES,
   ARROW_STREAM_TYPE,
@@ -14,7 +17,7 @@ import {
 import { CLOSING_KEY, type ClosingRecord } from '@sluice/protocol/closing-record';
 import Type from 'typebox';
 import { arrowFields } from '../../engine/arrow/arrow-columns.ts';
-import type { ArrowOutput, DecodedLayout, MintSource, Query } from '../../query/query.ts';
+import type { ArrowOutput, Query } from '../../query/query.ts';
 import { selectTable } from '../../query/select-table.ts';
 import { parseEncodingWeights } from '../negotiate-encoding.ts';
 import { parseParameters } from '../routes/parse-parameters.ts';
@@ -82,12 +85,7 @@ export const CLOSING_PARAMETERS = {
 const lineType = 'application/jsonl';
 
 /** The values of the parameters of an Arrow table. */
-export interface RequestedTable extends Omit<ArrowOutput, 'decoded'> {
-  readonly decoded?: string | undefined;
-  readonly event?: string | undefined;
-  readonly accounts?: string | undefined;
-  readonly decimals?: string | undefined;
-}
+export interface RequestedTable extends Omit<ArrowOutput, 'decoded'>, RequestedLayout {}
 
 /** What a request says about the form of its response. */
 export interface RequestedOutput {
@@ -150,55 +148,12 @@ function writeClosingBatch(fields: readonly ArrowField[], record: ClosingRecord)
   return Buffer.concat([...dictionary, ...encodeBatch(columns, 0, metadata)]);
 }
 
-/** Returns the instruction or event that a request wants columns of, as its newest IDL describes it. */
-function findDecoded(
-  { table, decoded, event, accounts, decimals }: RequestedTable,
-  idls: IdlRegistry,
-): DecodedLayout | undefined {
-  const wanted = event ?? decoded;
-  if (wanted === undefined && (accounts ?? decimals) === undefined) return undefined;
-  const isEvent = event !== undefined;
-  const path = isEvent ? 'event' : 'decoded';
-  if (wanted === undefined) throw rejected(path, 'PROGRAM.NAME, with accounts or decimals');
-  if (table !== 'instructions') throw rejected(path, 'only with table=instructions');
-  if (isEvent && decoded !== undefined) throw rejected(path, 'only without decoded');
-  if (!isEvent && accounts !== undefined) throw rejected('accounts', 'only with event');
-  const [programId = '', name = ''] = wanted.split('.');
-  const descriptions = idls.descriptions(programId);
-  const found = (isEvent ? eventColumnsOf : typedColumnsOf)(descriptions, name);
-  if (found !== undefined) {
-    const named = isEvent ? findNames('accounts', accounts, found.accounts) : found.accounts;
-    const columns = { args: found.args, accounts: named };
-    return { programId, name, isEvent, columns, mints: findMints(decimals, columns) };
-  }
-  if (descriptions.length === 0) throw rejected(path, 'a program with an IDL');
-  const layouts = descriptions.flatMap((known) => (isEvent ? known.events : known.instructions));
-  const names = [...new Set(layouts.map((layout) => layout.name))].join(' ') || 'none';
-  throw rejected(path, `an ${isEvent ? 'event' : 'instruction'} of this program: ${names}`);
-}
-
-const rejected = (path: string, allowed: string) =>
-  new CodedError('parameter-invalid', { path, allowed });
-
-/** Returns the names of a parameter. */
-function findNames(path: string, text: string | undefined, known: readonly string[]): string[] {
-  const names = text?.split(',') ?? [];
-  if (names.every((name) => known.includes(name))) return names;
-  throw rejected(path, `names of ${known.join(' ')}`);
-}
-
-function findMints(decimals: string | undefined, columns: TypedColumns): readonly MintSource[] {
-  const args = columns.args.map(({ name }) => name);
-  const known = [
-    ...args.map((name) => `args.${name}`),
-    ...columns.accounts.map((name) => `accounts.${name}`),
-  ];
-  return findNames('decimals', decimals, known).map((path) => {
-    const number = known.indexOf(path);
-    return number < args.length
-      ? { head: 'args', name: path.slice('args.'.length), number }
-      : { head: 'accounts', name: path.slice('accounts.'.length), number: number - args.length };
-  });
+/** Returns the instruction or event that a request wants columns of. */
+function findDecoded(request: RequestedTable, idls: IdlRegistry): DecodedLayout | undefined {
+  const found = findDecodedLayout(request, idls);
+  if (found === undefined || request.table === 'instructions') return found;
+  const path = found.isEvent ? 'event' : 'decoded';
+  throw new CodedError('parameter-invalid', { path, allowed: 'only with table=instructions' });
 }
 
 /** Returns the query whose pieces have the form, and the form. */
