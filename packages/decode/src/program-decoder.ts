@@ -153,11 +153,15 @@ export class ProgramDecoder {
     row: number,
     { columns, buffers }: TypedTarget,
   ): string | undefined {
-    found.typed ??= new TypedLayout(found.layout, this.#types);
-    if (!found.typed.has(columns))
-      return 'the IDL of this slot describes other arguments or accounts';
+    const typed = this.#typedOf(found);
+    if (!typed.has(columns)) return 'the IDL of this slot describes other arguments or accounts';
     cursor.load(range.memory, range.view, range.at, range.end);
-    return found.typed.read(cursor, buffers, row);
+    return typed.read(cursor, buffers, row);
+  }
+
+  #typedOf(found: CompiledLayout<IdlLayout>): TypedLayout {
+    found.typed ??= new TypedLayout(found.layout, this.#types);
+    return found.typed;
   }
 
   #placeAccounts(
@@ -185,7 +189,9 @@ export class ProgramDecoder {
   /** Returns whether the arguments of an instruction can be decoded. Otherwise its events are not known. */
   isDecodable(range: DataRange): boolean {
     const found = findLayout(this.#instructions, range);
-    return found !== undefined && this.#readFields(found, range) !== undefined;
+    if (found === undefined) return false;
+    cursor.load(range.memory, range.view, range.at, range.end);
+    return this.#typedOf(found).read(cursor) === undefined;
   }
 
   /** Returns the name of an event; undefined if no layout matches. */

@@ -40,6 +40,8 @@ type ReadTyped = (c: Cursor, out: ColumnBuffer, row: number) => void;
 interface TypedField extends TypedColumn {
   readonly read: ReadTyped;
   readonly isHidden: boolean;
+  /** One row for values that are read but not wanted. */
+  readonly unwanted: ColumnBuffer;
 }
 
 export class TypedLayout {
@@ -60,7 +62,8 @@ export class TypedLayout {
     types: TypeCompiler,
   ) {
     this.#fields = fields.map(({ name, type, isHidden = false }) => {
-      return { name, isHidden, ...typedReader(type, types.compile(type)) };
+      const reader = typedReader(type, types.compile(type));
+      return { name, isHidden, ...reader, unwanted: new ColumnBuffer(reader.type, 1) };
     });
     this.#fieldsAt = fieldsAt;
     this.args = this.#fields
@@ -79,13 +82,14 @@ export class TypedLayout {
     return this.#isSame;
   }
 
-  /** Reads the arguments of a row. Returns why they cannot be decoded, or undefined. */
-  read(c: Cursor, buffers: readonly ColumnBuffer[], row: number): string | undefined {
+  /** Reads the arguments of a row. Returns why they cannot be decoded, or undefined. Without buffers it only checks that. */
+  read(c: Cursor, buffers?: readonly ColumnBuffer[], row = 0): string | undefined {
     if (c.take(this.#fieldsAt) < 0) return c.fault;
     let next = 0;
-    for (const { name, type, read, isHidden } of this.#fields) {
-      const out = isHidden ? new ColumnBuffer(type, 1) : buffers[next++];
-      if (out !== undefined) read(c, out, isHidden ? 0 : row);
+    for (const { name, read, isHidden, unwanted } of this.#fields) {
+      const wanted = isHidden ? undefined : buffers?.[next++];
+      const out = wanted ?? unwanted;
+      read(c, out, wanted === undefined ? 0 : row);
       if (c.fault !== undefined) return `${c.fault} (at ${name})`;
     }
     return undefined;

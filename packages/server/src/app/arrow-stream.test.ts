@@ -241,6 +241,8 @@ test('error: parameter-invalid for another value of closing', async () => {
   expect(await response.json()).toMatchObject({ error: { path: 'closing' } });
 });
 
+const transferColumns = 'table=instructions&decoded=11111111111111111111111111111111.transferSol';
+
 test.each([
   [
     'table=rewards&decoded=11111111111111111111111111111111.transferSol',
@@ -249,6 +251,12 @@ test.each([
   ['table=instructions&decoded=transferSol', 'PROGRAM.INSTRUCTION'],
   [`table=instructions&decoded=${MATCH}.transferSol`, 'a program with an IDL'],
   ['table=instructions&decoded=11111111111111111111111111111111.send', 'transferSol'],
+  ['table=instructions&event=11111111111111111111111111111111.Sent', 'an event of this program'],
+  ['table=logs&event=11111111111111111111111111111111.Sent', 'an event of this program: none'],
+  [`${transferColumns}&event=11111111111111111111111111111111.Sent`, 'only without decoded'],
+  [`${transferColumns}&accounts=source`, 'only with event'],
+  [`${transferColumns}&decimals=accounts.sauce`, 'accounts.source'],
+  ['table=instructions&decimals=accounts.source', 'PROGRAM.NAME'],
 ])('error: parameter-invalid for %s says what is allowed', async (parameters, allowed) => {
   const response = await send({ fromBlock: 100, toBlock: 103, instructions: [{}] }, parameters);
   expect(response.status).toBe(400);
@@ -258,11 +266,13 @@ test.each([
 });
 
 test('default: the columns of a decoded instruction are in the schema, also without rows', async () => {
-  const parameters = 'table=instructions&decoded=11111111111111111111111111111111.transferSol';
+  const parameters = `${transferColumns}&decimals=accounts.source`;
   const response = await send({ fromBlock: 100, toBlock: 103, instructions: [{}] }, parameters);
   const table = tableFromIPC(await response.arrayBuffer());
   const names = table.schema.fields.map(({ name }) => name);
   expect(names).toEqual(
-    expect.arrayContaining(['args_amount', 'accounts_source', 'decoding_error']),
+    expect.arrayContaining([
+      ...['args_amount', 'accounts_source', 'decimals_accounts_source', 'decoding_error'],
+    ]),
   );
 });

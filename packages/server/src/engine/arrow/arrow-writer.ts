@@ -241,7 +241,8 @@ export class ArrowWriter implements BatchWriter {
     const count = positions.length;
     const [picked, owners] = [this.#scratch.reserve(count * 4), this.#scratch.reserve(count * 4)];
     const { ints } = this.#kernel;
-    for (const [i, position] of positions.entries()) {
+    for (let i = 0; i < count; i++) {
+      const position = positions[i] ?? 0;
       ints[picked / 4 + i] = ints[rows / 4 + position] ?? 0;
       ints[owners / 4 + i] = ints[transactions / 4 + position] ?? 0;
     }
