@@ -233,6 +233,23 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
     }
   });
 
+  test('behavior: a rebuild of several tables drops none if one of them cannot be dropped', async () => {
+    const tables = ['rebuilt_first', 'rebuilt_last'].map(
+      (name) => `  ${name}: { rewards: [{}] }\n`,
+    );
+    const file = writeTables('rebuilt', `tables:\n${tables.join('')}`);
+    expect(await run('--tables', file, '--to-block', '60')).toMatch(/^0 /);
+    await database.query('create view rebuilt_view as select slot from rebuilt_last');
+    const before = await readOne(`select 'rebuilt_first'::regclass::oid as id`);
+    expect(await run('--tables', file, '--to-block', '60', '--rebuild')).toContain(
+      'cannot drop table rebuilt_last',
+    );
+    expect(await readOne(`select 'rebuilt_first'::regclass::oid as id`)).toEqual(before);
+    await database.query('drop view rebuilt_view');
+    expect(await run('--tables', file, '--to-block', '60', '--rebuild')).toMatch(/^0 /);
+    expect(await readOne(`select 'rebuilt_first'::regclass::oid as id`)).not.toEqual(before);
+  });
+
   test('behavior: a row is visible within 100 ms of the arrival of its block, and status and metrics report it', async () => {
     const process = sync('--table', 'blocks', '--metrics-port', '0');
     try {

@@ -103,8 +103,10 @@ export async function repeatStart<Result>(
 /** Runs until every table has reached `toBlock`, a table fails, or the signal aborts. */
 export async function runSync(options: SyncOptions, dependencies: SyncDependencies): Promise<void> {
   const { plans, target, waitMsMax, ...rest } = options;
+  // No table is dropped if another one cannot be.
+  const dropped = options.isRebuilt ? plans.map(({ name }) => name) : [];
   try {
-    await repeatStart(() => target.check(), {
+    await repeatStart(() => target.check(dropped), {
       ...dependencies,
       waitMsMax,
       isTransient: (error) => target.isTransient(error),

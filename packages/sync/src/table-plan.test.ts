@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { planColumns } from './column-plan.ts';
 import { buildWriter } from './column-types.ts';
 import { CopyBuffer } from './postgres/copy-buffer.ts';
-import { buildFieldWriter } from './postgres/write-value.ts';
+import { explain } from './postgres/postgres-errors.ts';
+import { buildFieldWriter, OutOfRange } from './postgres/write-value.ts';
 import { shiftDecimals } from './read-value.ts';
 import type { PlainBlock } from './row-builder.ts';
 import { splitRange } from './sync-table.ts';
@@ -368,7 +369,19 @@ function readNumeric(bytes: Uint8Array) {
   return [digits.filter(([, digit]) => digit !== 0), field.readInt16BE(6)];
 }
 
-test('error: a value that does not fit the type of its column says which types do', () => {
+test('error: a value that does not fit the type of its column names the column and the types that do', () => {
   const write = buildFieldWriter({ form: 'number', sql: 'integer' });
-  expect(() => write(10_000_000_000, new CopyBuffer())).toThrow(/out of range.*such as numeric/);
+  expect(() => write(10_000_000_000, new CopyBuffer())).toThrow(OutOfRange);
+  const explained = new OutOfRange(10_000_000_000, 'integer').inColumn('amount');
+  expect(String(explained)).toMatch(/column amount: value 10000000000 .*such as numeric/);
+});
+
+test('behavior: a server that is starting is reported as one that cannot be reached', () => {
+  const starting = Object.assign(new Error('the database system is starting up'), {
+    code: '57P03',
+  });
+  expect(explain(starting, 'postgres://a/b')).toMatchObject({
+    code: 'sync-target-unreachable',
+    detail: { reason: 'the database system is starting up' },
+  });
 });

@@ -111,8 +111,8 @@ export interface SyncTarget {
   readonly isFinalizedOnly: boolean;
   /** The address without a password. */
   readonly name: string;
-  /** Fails with a coded error if the target cannot be used. */
-  check(): Promise<void>;
+  /** Fails with a coded error if the target cannot be used, or if one of the tables that will be dropped cannot be dropped. */
+  check(dropped: readonly string[]): Promise<void>;
   openTable(plan: TablePlan, options: OpenOptions): Promise<TableStore>;
   /** Returns the statements that create a table, or a description of what is written. */
   describe(plan: TablePlan): string;

@@ -8,7 +8,7 @@ import type { ColumnType } from '../column-types.ts';
 import type { TablePlan } from '../table-plan.ts';
 import type { EncodedRows, RowEncoder } from '../target.ts';
 import { CopyBuffer, shiftMax } from './copy-buffer.ts';
-import { buildFieldWriter, ITEM_OIDS, outOfRange, writeArray, writeTime } from './write-value.ts';
+import { buildFieldWriter, ITEM_OIDS, OutOfRange, writeArray, writeTime } from './write-value.ts';
 
 /** Writes the value of a row. */
 type WriteRow = (row: number) => void;
@@ -37,9 +37,15 @@ export class ColumnEncoder implements RowEncoder {
     const out = this.#out;
     const writers = this.#bind({ fields, batch });
     const count = writers.length;
-    for (let row = 0; row < batch.length; row++) {
-      out.startRow(count);
-      for (let i = 0; i < count; i++) writers[i]?.(row);
+    let i = 0;
+    try {
+      for (let row = 0; row < batch.length; row++) {
+        out.startRow(count);
+        for (i = 0; i < count; i++) writers[i]?.(row);
+      }
+    } catch (error) {
+      if (!(error instanceof OutOfRange)) throw error;
+      throw error.inColumn(this.#plan.columns[i]?.name ?? '');
     }
   }
 
@@ -257,7 +263,7 @@ function bindNumbers(column: BoundColumn, type: ColumnType, out: CopyBuffer): Wr
   if (sql === 'bigint')
     return (row) => {
       const top = high(row);
-      if (top > 0x7fffffff) throw outOfRange(exact(row), sql);
+      if (top > 0x7fffffff) throw new OutOfRange(exact(row), sql);
       out.writeLong(top, low(row));
     };
   if (sql === 'timestamptz') return (row) => writeTime(high(row) * 2 ** 32 + low(row), out);

@@ -12,7 +12,8 @@ export class FencedError extends Error {
  * too many connections), intervention of an operator (restarts), and errors of the system such as those of a disk.
  */
 const transientClasses: ReadonlySet<string> = new Set(['08', '40', '53', '57', '58']);
-/** Of the intervention class: the database was dropped. */
+/** Of the intervention class: the server is starting, stopping or recovering; the database was dropped. */
+const startingState = '57P03';
 const droppedState = '57P04';
 
 const stateOf = (error: unknown): string => {
@@ -46,6 +47,8 @@ export function explain(error: unknown, target: string): unknown {
     const known = code === '' ? reason : code;
     return new CodedError('sync-target-unreachable', { target, reason: known }, { cause: error });
   }
+  if (code === startingState)
+    return new CodedError('sync-target-unreachable', { target, reason }, { cause: error });
   if (code.startsWith('28') || code === '3D000')
     return new CodedError('sync-target-login', { target, reason }, { cause: error });
   if (code === '42501')

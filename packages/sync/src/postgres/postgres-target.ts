@@ -63,13 +63,13 @@ export class PostgresTarget implements SyncTarget {
     this.name = withoutPassword(url);
   }
 
-  async check(): Promise<void> {
+  async check(dropped: readonly string[]): Promise<void> {
     const session = await this.#open();
     try {
       const [found] = await session.query<{ exists: boolean }>(
         `select to_regclass('sluice.spans') is not null as exists`,
       );
-      if (found?.exists === true) return;
+      if (found?.exists === true) return await this.#checkDrops(session, dropped);
       await session.transaction(async () => {
         await session.run(`select pg_advisory_xact_lock(${schemaLock})`);
         await session.run(stateSchema);
@@ -77,6 +77,21 @@ export class PostgresTarget implements SyncTarget {
     } finally {
       await session.close();
     }
+  }
+
+  /** Drops tables in a transaction that is rolled back. */
+  async #checkDrops(session: Session, tables: readonly string[]): Promise<void> {
+    for (const table of tables) await this.#lock(session, table);
+    await session.run('begin');
+    for (const table of tables) {
+      const [found] = await session.query<{ foreign: boolean }>(
+        `select to_regclass($1) is not null and not exists (select from sluice.tables where table_name = $2) as foreign`,
+        [quoteTable(table), table],
+      );
+      if (found?.foreign === true) throw new CodedError('sync-table-foreign', { table });
+      await session.run(`drop table if exists ${quoteTable(table)}`);
+    }
+    await session.run('rollback');
   }
 
   async openTable(plan: TablePlan, options: OpenOptions): Promise<TableStore> {

@@ -59,23 +59,32 @@ const withoutZero = (text: string) =>
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The error that PostgreSQL has for a value that does not fit. */
-export function outOfRange(value: unknown, type: string): CodedError {
-  const reason = `value ${value} is out of range for type ${type}`;
-  const hint = 'give the column a wider type, such as numeric';
-  return new CodedError('sync-target-failed', {
-    target: 'PostgreSQL',
-    code: '22003',
-    reason,
-    hint,
-  });
+/** A value that does not fit the type of its column. */
+export class OutOfRange extends Error {
+  override readonly name = 'OutOfRange';
+
+  constructor(value: unknown, type: string) {
+    super(`value ${value} is out of range for type ${type}`);
+  }
+
+  /** Returns the error that PostgreSQL has for such a value. */
+  inColumn(column: string): CodedError {
+    const reason = `column ${column}: ${this.message}`;
+    const hint = 'give the column a wider type, such as numeric';
+    return new CodedError('sync-target-failed', {
+      target: 'PostgreSQL',
+      code: '22003',
+      reason,
+      hint,
+    });
+  }
 }
 
 function inRange(value: unknown, bitCount: number, type: string): number {
   const number = Number(value);
   const limit = 2 ** bitCount;
   if (number >= -limit && number < limit) return number;
-  throw outOfRange(value, type);
+  throw new OutOfRange(value, type);
 }
 
 function writeNumeric(value: unknown, out: CopyBuffer): void {
@@ -85,7 +94,7 @@ function writeNumeric(value: unknown, out: CopyBuffer): void {
 
 function writeBigint(value: unknown, out: CopyBuffer): void {
   const integer = BigInt(String(value));
-  if (BigInt.asIntN(64, integer) !== integer) throw outOfRange(value, 'bigint');
+  if (BigInt.asIntN(64, integer) !== integer) throw new OutOfRange(value, 'bigint');
   out.writeLong(Number(integer >> 32n), Number(BigInt.asIntN(32, integer)));
 }
 
