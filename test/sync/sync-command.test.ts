@@ -239,6 +239,9 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
     );
     const file = writeTables('rebuilt', `tables:\n${tables.join('')}`);
     expect(await run('--tables', file, '--to-block', '60')).toMatch(/^0 /);
+    // The status shows the age of the last block also after a load that did not follow.
+    const timed = `select count(block_time)::int as count from sluice.tables where table_name like '%rebuilt_%'`;
+    expect(await readOne(timed)).toEqual({ count: 2 });
     await database.query('create view rebuilt_view as select slot from rebuilt_last');
     const before = await readOne(`select 'rebuilt_first'::regclass::oid as id`);
     expect(await run('--tables', file, '--to-block', '60', '--rebuild')).toContain(

@@ -8,7 +8,7 @@ import type { CursorState } from '@sluice/client';
 import { addedColumns } from './compare-definitions.ts';
 import type { Row } from './row-builder.ts';
 import type { TableDefinition, TablePlan } from './table-plan.ts';
-import type { Change, Span, TableState, TableStatus, TableStore, Tip } from './target.ts';
+import type { Change, LoadEnd, Span, TableState, TableStatus, TableStore, Tip } from './target.ts';
 
 /** What is stored of a table beside its rows, as plain JSON. */
 export interface StoredTable {
@@ -72,8 +72,9 @@ export class SequentialStore implements TableStore {
     return this.#write({ rows }, { span, cursor: span.cursor });
   }
 
-  finishLoad(cursor: CursorState | null, nextBlock: number): Promise<void> {
-    return this.#write({}, { phase: 'follow', cursor, nextBlock, span: null });
+  finishLoad({ cursor, nextBlock, unixSeconds }: LoadEnd): Promise<void> {
+    const time = timeOf({ unixSeconds });
+    return this.#write({}, { phase: 'follow', cursor, nextBlock, span: null, ...time });
   }
 
   commit({ rollbackTo, rows, cursor, tip }: Change): Promise<void> {
@@ -104,7 +105,7 @@ export class SequentialStore implements TableStore {
   }
 }
 
-function timeOf({ unixSeconds }: Tip): Partial<StoredTable> {
+function timeOf({ unixSeconds }: Pick<Tip, 'unixSeconds'>): Partial<StoredTable> {
   return unixSeconds === null ? {} : { unixSeconds };
 }
 

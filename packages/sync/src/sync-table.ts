@@ -143,7 +143,7 @@ export class TableSync {
       const countMax = target.isSequential ? 1 : workerCount * spansPerWorker;
       spans = splitRange(first, last, countMax);
       if (spans.length === 0) {
-        await store.finishLoad(null, first);
+        await store.finishLoad({ cursor: null, nextBlock: first, unixSeconds: null });
         return { cursor: null, nextBlock: first };
       }
       await store.startLoad(spans);
@@ -169,7 +169,8 @@ export class TableSync {
     });
     if (!target.isSequential) onEvent({ kind: 'index', table: plan.name });
     const nextBlock = lastSpan.last + 1;
-    await store.finishLoad(cursor, nextBlock);
+    const unixSeconds = await this.#timeAt(cursor, signal);
+    await store.finishLoad({ cursor, nextBlock, unixSeconds });
     return { cursor, nextBlock };
   }
 
@@ -181,6 +182,18 @@ export class TableSync {
     ]);
     const first = Math.max(plan.fromBlock ?? start_block, 0);
     return { first, last: Math.min(final?.number ?? -1, toBlock) };
+  }
+
+  /** Returns the time of the block up to which a load is complete. Its rows need not have it. */
+  async #timeAt(cursor: CursorState | null, signal: AbortSignal): Promise<number | null> {
+    const slot = cursor?.blocks.at(-1)?.number;
+    if (slot === undefined) return null;
+    const fields = { block: { number: true, timestamp: true } } as const;
+    const query: Query = { fields, fromBlock: slot, toBlock: slot, includeAllBlocks: true };
+    for await (const batch of this.#options.client.stream(query, { finalized: true, signal }))
+      if (batch.kind !== 'rollback')
+        return tipOf(plainBlocks(batch.blocks).at(-1)?.header).unixSeconds;
+    return null;
   }
 
   /** Returns a function that reports the progress of a span after each part of it was stored. */

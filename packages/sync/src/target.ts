@@ -35,6 +35,13 @@ export interface Fill {
   readonly last: number;
 }
 
+/** Where a load has ended. */
+export interface LoadEnd {
+  readonly cursor: CursorState | null;
+  readonly nextBlock: number;
+  readonly unixSeconds: number | null;
+}
+
 /** The newest block of a batch, for the status. */
 export interface Tip {
   readonly slot: number;
@@ -79,8 +86,8 @@ export interface TableStore {
   load(span: Span, rows: readonly Row[]): Promise<void>;
   /** Undefined if the target or the table can be loaded with rows only. */
   readonly columnLoad: ColumnLoad | undefined;
-  /** Creates the indexes, and sets the position from which the table follows. */
-  finishLoad(cursor: CursorState | null, nextBlock: number): Promise<void>;
+  /** Creates the indexes, and sets the position from which the table follows, with the time of its block. */
+  finishLoad(end: LoadEnd): Promise<void>;
   commit(change: Change): Promise<void>;
   /** Writes the values of new columns into rows that exist. `rest` is what remains to be done. */
   fillColumns(rows: readonly Row[], rest: Fill | null): Promise<void>;

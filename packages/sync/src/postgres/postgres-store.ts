@@ -1,11 +1,10 @@
 /** A table in PostgreSQL that this process writes. Rows and position are always committed together. */
 import { assert } from '@sluice/base/assert';
-import type { CursorState } from '@sluice/client';
 import { planColumns } from '../column-plan.ts';
 import type { WriteValue } from '../column-types.ts';
 import type { Row } from '../row-builder.ts';
 import type { TablePlan } from '../table-plan.ts';
-import type { Change, ColumnLoad, Fill, Span, TableState, TableStore } from '../target.ts';
+import type { Change, ColumnLoad, Fill, LoadEnd, Span, TableState, TableStore } from '../target.ts';
 import { ColumnEncoder } from './encode-columns.ts';
 import { FencedError } from './postgres-errors.ts';
 import type { Session } from './session.ts';
@@ -105,18 +104,20 @@ export class PostgresStore implements TableStore {
     );
   }
 
-  finishLoad(cursor: CursorState | null, nextBlock: number): Promise<void> {
+  finishLoad({ cursor, nextBlock, unixSeconds }: LoadEnd): Promise<void> {
     const { name, indexes } = this.#plan;
     return this.#session.transaction(async () => {
       await this.#session.run(createKey(this.#plan));
       for (const columns of indexes) await this.#session.run(createIndex(name, columns));
       await this.#updateState(
-        `phase = 'follow', cursor = $3, next_block = $4, slot = $5, indexes = $6`,
+        `phase = 'follow', cursor = $3, next_block = $4, slot = $5, indexes = $6,
+        block_time = to_timestamp($7::double precision)`,
         [
           cursor === null ? null : JSON.stringify(cursor),
           nextBlock,
           cursor?.blocks.at(-1)?.number ?? null,
           JSON.stringify(indexes),
+          unixSeconds,
         ],
       );
       await this.#session.query('delete from sluice.spans where table_name = $1', [name]);
