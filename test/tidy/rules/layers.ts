@@ -22,7 +22,7 @@ const LAYERS: readonly (readonly string[])[] = [
 const packageImports: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: [],
-  arrow: ['base'],
+  arrow: ['base', 'kernels'],
   decode: ['base', 'kernels', 'protocol'],
   ledger: ['base', 'protocol'],
   kernels: ['base'],

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { ByteSink } from './byte-sink.ts';
 
 const lengthBytes = 4;
@@ -75,7 +76,7 @@ export class TextTable {
 }
 
 /** A different start in each process, so that nobody can choose texts whose hashes are the same. */
-const seed = Math.floor(Math.random() * 2 ** 32) | 0;
+const seed = randomInt(2 ** 32) | 0;
 
 /** FNV-1a over units of four bytes, and over the bytes after them. */
 function hashOf(bytes: DataView, start: number, end: number): number {

@@ -1,7 +1,10 @@
+import { encodeBase58 } from '@sluice/base/base58';
 import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
 import { emptySnapshot, type SealedSegment } from '../chain/chain-snapshot.ts';
 import type { CachedLocation } from '../object-store/cached-range-file.ts';
+import { LinePiece } from './line-piece.ts';
+import type { LineStream } from './line-stream.ts';
 import type { OpenStreamOptions } from './open-stream.ts';
 import { ManualClock } from './testing/manual-clock.ts';
 import { type WarmUpDataset, type WarmUpDependencies, warmUp } from './warm-up.ts';
@@ -12,6 +15,7 @@ type Pool = WarmUpDependencies['pool'];
 function makeDataset(
   segmentCount: number,
   onOpen: (options: OpenStreamOptions) => unknown,
+  lookups: WarmUpDataset['lookups'] = { transaction: () => Promise.reject(new Error('no lookup')) },
 ): WarmUpDataset {
   const segments = Array.from({ length: segmentCount }, (_, i) => ({
     id: String(i),
@@ -28,14 +32,14 @@ function makeDataset(
   };
   const segmentPath = ({ id }: SealedSegment) => `segments/${id}`;
   const acquire = () => ({ snapshot, release: () => undefined });
-  return { reader: { acquire, snapshot: () => snapshot, segmentPath }, streams };
+  return { reader: { acquire, snapshot: () => snapshot, segmentPath }, streams, lookups };
 }
 
 /** A pool whose runs yield nothing. */
 function makePool(parts: Partial<Pool> = {}): Pool {
   return {
     isIdle: true,
-    scanCount: 0,
+    requestCount: 0,
     open: () => undefined,
     close: () => undefined,
     run: async function* () {},
@@ -60,6 +64,31 @@ test('default: the newest segments of every dataset are queried, plain and compr
   const ranges = opened.map(({ query }) => `${query.fromBlock}-${query.toBlock}`);
   expect([...new Set(ranges)]).toEqual(['20-29', '10-19', '0-9']);
   expect(new Set(opened.map(({ isDeflated }) => isDeflated))).toEqual(new Set([false, true]));
+});
+
+test('behavior: transactions of the lines are looked up by their signatures', async () => {
+  const signature = (character: string) => character.repeat(80);
+  const text = ['2', '3', '4'].map((one) => `{"signatures":["${signature(one)}"]}`).join();
+  const streams: WarmUpDataset['streams'] = {
+    open: async () => ({
+      kind: 'lines',
+      heads: { head: null, finalized: null },
+      lines: Object.assign(
+        (async function* () {
+          yield new LinePiece(Buffer.from(text));
+        })(),
+        { close: async () => undefined },
+      ) as unknown as LineStream,
+    }),
+  };
+  const found: string[] = [];
+  const transaction: WarmUpDataset['lookups']['transaction'] = async (bytes) => {
+    found.push(encodeBase58(bytes));
+    return { value: '', snapshot: emptySnapshot };
+  };
+  const dataset = { ...makeDataset(1, () => undefined, { transaction }), streams };
+  await warmUp([dataset], { clock: new ManualClock(), signal, pool });
+  expect(found).toEqual(['2', '3', '4'].map(signature));
 });
 
 test('behavior: the newest segment is opened often, by all threads in turn, and closed each time', async () => {
@@ -169,7 +198,7 @@ test('behavior: the warm-up waits a second after a query of a client that began 
     if (++calls === openingCount * 2 + 6) clientCount++;
     return count + clientCount;
   };
-  const counting = Object.defineProperty(makePool(), 'scanCount', { get: countScans });
+  const counting = Object.defineProperty(makePool(), 'requestCount', { get: countScans });
   const warmed = warmUp([dataset], { clock, signal, pool: counting });
   await clock.advance(900);
   expect(count).toBe(2);
@@ -210,7 +239,7 @@ test('error: an unreadable segment ends the warm-up, but not the service', async
 test('behavior: every line is read and released, and every stream is closed', async () => {
   let [released, closed] = [0, 0];
   const options: OpenStreamOptions[] = [];
-  const { reader } = makeDataset(1, () => undefined);
+  const { reader, lookups } = makeDataset(1, () => undefined);
   const streams = {
     open: async (opening: OpenStreamOptions) => {
       options.push(opening);
@@ -219,7 +248,7 @@ test('behavior: every line is read and released, and every stream is closed', as
         next: async () =>
           left-- === 0
             ? { done: true, value: 'complete' }
-            : { done: false, value: { release: () => released++ } },
+            : { done: false, value: { parts: [], release: () => released++ } },
         close: async () => {
           closed++;
         },
@@ -227,7 +256,7 @@ test('behavior: every line is read and released, and every stream is closed', as
       return { kind: 'lines', lines };
     },
   } as unknown as WarmUpDataset['streams'];
-  await warmUp([{ reader, streams }], { clock: new ManualClock(), signal, pool });
+  await warmUp([{ reader, streams, lookups }], { clock: new ManualClock(), signal, pool });
   expect(options.map(({ isDeflated }) => isDeflated)).toEqual([false, true, false, true]);
   expect(options.every(({ finalizedOnly }) => !finalizedOnly)).toBe(true);
   expect([released, closed]).toEqual([12, 4]);

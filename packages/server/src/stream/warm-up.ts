@@ -3,6 +3,7 @@
  * has run for a while: without this, the first queries of clients would take several times as long.
  */
 
+import { decodeBase58 } from '@sluice/base/base58';
 import type { Clock } from '@sluice/base/clock';
 import { elementAt } from '@sluice/base/element-at';
 import { isCodedError } from '@sluice/base/errors';
@@ -13,10 +14,13 @@ import type { EnginePool } from '../engine/threads/engine-pool.ts';
 import { parseQueryBody } from '../query/parse-query.ts';
 import type { Query, Selection } from '../query/query.ts';
 import type { DatasetStreams } from './dataset-streams.ts';
+import type { LinePiece } from './line-piece.ts';
+import type { DatasetLookups } from './lookups/dataset-lookups.ts';
 
 export interface WarmUpDataset {
   readonly reader: Pick<DatasetReader, 'acquire' | 'remoteSegment' | 'segmentPath' | 'snapshot'>;
   readonly streams: Pick<DatasetStreams, 'open'>;
+  readonly lookups: Pick<DatasetLookups, 'transaction'>;
 }
 
 /** The queries of the warm-up may take this long together. */
@@ -34,6 +38,8 @@ const openingCount = 160;
 const openingSlotCount = 4;
 /** Then each segment is read once by each query, so that reading and decoding are compiled too, not only the use of the cache. */
 const segmentCountMax = 24;
+/** Then so many of its transactions are looked up by their signatures. */
+const lookupCountMax = 16;
 
 const fields = {
   block: { number: true, hash: true, parentNumber: true, timestamp: true },
@@ -92,7 +98,7 @@ const queries = [
 export interface WarmUpDependencies {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly pool: Pick<EnginePool, 'isIdle' | 'scanCount' | 'open' | 'run' | 'close'>;
+  readonly pool: Pick<EnginePool, 'isIdle' | 'requestCount' | 'open' | 'run' | 'close'>;
 }
 
 export async function warmUp(
@@ -118,7 +124,7 @@ export async function warmUp(
   }
 }
 
-/** Notices the queries of clients by the number of scans. */
+/** Notices the queries and lookups of clients by their number. */
 class ClientQueries {
   readonly #dependencies: WarmUpDependencies;
   #seenCount: number;
@@ -126,14 +132,14 @@ class ClientQueries {
 
   constructor(dependencies: WarmUpDependencies) {
     this.#dependencies = dependencies;
-    this.#seenCount = dependencies.pool.scanCount;
+    this.#seenCount = dependencies.pool.requestCount;
   }
 
   async waitForQuiet(endMs: number): Promise<void> {
     const { clock, signal, pool } = this.#dependencies;
     for (;;) {
       const nowMs = clock.nowMs();
-      const count = pool.scanCount;
+      const count = pool.requestCount;
       if (!pool.isIdle || count !== this.#seenCount) this.#lastMs = nowMs;
       this.#seenCount = count;
       if (signal.aborted || nowMs >= endMs || nowMs - this.#lastMs >= quietMsMin) return;
@@ -141,9 +147,9 @@ class ClientQueries {
     }
   }
 
-  /** Ignores the scans since the last wait, which are those of the warm-up. */
+  /** Ignores the requests since the last wait, which are those of the warm-up. */
   skipOwn(): void {
-    this.#seenCount = this.#dependencies.pool.scanCount;
+    this.#seenCount = this.#dependencies.pool.requestCount;
   }
 }
 
@@ -153,8 +159,11 @@ function* planAll(
   datasets: readonly WarmUpDataset[],
   pool: WarmUpDependencies['pool'],
 ): Generator<Read> {
-  const all = datasets.flatMap(({ reader, streams }) =>
-    localSegments(reader, reader.snapshot()).map((segment) => ({ reader, streams, segment })),
+  const all = datasets.flatMap((dataset) =>
+    localSegments(dataset.reader, dataset.reader.snapshot()).map((segment) => ({
+      ...dataset,
+      segment,
+    })),
   );
   const [newest] = all;
   if (newest === undefined) return;
@@ -164,9 +173,17 @@ function* planAll(
     const selection = elementAt(selections, number % selections.length);
     yield (signal) => openNewest(pool, { reader, number, selection }, signal);
   }
-  for (const { streams, segment } of all)
+  for (const { streams, lookups, segment } of all) {
+    const signatures = new Set<string>();
     for (const [i, query] of queries.entries())
-      yield (signal) => readLines(streams, { query, segment, isDeflated: i % 2 === 1 }, signal);
+      yield (signal) =>
+        readLines(streams, { query, segment, signatures, isDeflated: i % 2 === 1 }, signal);
+    for (const signature of signatures) {
+      const bytes = decodeBase58(signature);
+      if (bytes !== undefined)
+        yield async (signal) => void (await lookups.transaction(bytes, signal));
+    }
+  }
 }
 
 /** Returns the newest segments on this machine: reading from an object store takes long, and its operator may charge for it. */
@@ -219,12 +236,14 @@ function parse(query: object, { first, last }: SealedSegment): Query {
 interface WarmUpQuery {
   readonly query: object;
   readonly segment: SealedSegment;
+  /** Receives signatures of transactions. */
+  readonly signatures: Set<string>;
   readonly isDeflated: boolean;
 }
 
 async function readLines(
   streams: WarmUpDataset['streams'],
-  { query, segment, isDeflated }: WarmUpQuery,
+  { query, segment, signatures, isDeflated }: WarmUpQuery,
   signal: AbortSignal,
 ): Promise<void> {
   const parsed = parse(query, segment);
@@ -234,9 +253,22 @@ async function readLines(
     for (;;) {
       const { done, value } = await opened.lines.next();
       if (done === true) return;
+      if (!isDeflated) collectSignatures(value, signatures);
       value.release();
     }
   } finally {
     await opened.lines.close();
   }
 }
+
+function collectSignatures({ parts }: LinePiece, signatures: Set<string>): void {
+  for (const part of parts) {
+    if (signatures.size >= lookupCountMax) return;
+    const text = Buffer.from(part.subarray(0, textBytesMax)).toString('latin1');
+    for (const [, signature = ''] of text.matchAll(/"signatures":\["(\w+)"/g))
+      if (signatures.size < lookupCountMax) signatures.add(signature);
+  }
+}
+
+/** Enough for some transactions. */
+const textBytesMax = 1 << 16;

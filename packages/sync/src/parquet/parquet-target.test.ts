@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 async function open(): Promise<void> {
   const plan = await planTable(specOfReadyTable('rewards') as TableSpec, async () => null);
   const target = new ParquetTarget(folder, { clock: systemClock });
-  await target.check([]);
+  await target.check();
   const store = await target.openTable(plan, { isRebuilt: false });
   await store.close();
 }

@@ -112,7 +112,7 @@ export class EnginePool {
   #nextSelection = 0;
   #idls: readonly RegisteredIdl[] = [];
   #nextSegment = 0;
-  #scanCount = 0;
+  #requestCount = 0;
   #nextId = 0;
   #isClosed = false;
   readonly #starting = new Set<number>();
@@ -147,9 +147,9 @@ export class EnginePool {
     return this.#runs.size === 0;
   }
 
-  /** The number of runs over history that have started. */
-  get scanCount(): number {
-    return this.#scanCount;
+  /** The number of runs over history and of lookups that have started. */
+  get requestCount(): number {
+    return this.#requestCount;
   }
 
   /** Registers a segment with all threads, which open it when they need it. Calls `onClosed` once no thread reads it after `close`. */
@@ -192,7 +192,7 @@ export class EnginePool {
     if (this.#isClosed) throw new CodedError('engine-cancelled');
     const id = this.#nextId++;
     const { range, unit = 'group', turn = 0, isUrgent = false, form = 'plain', signal } = query;
-    if (!isUrgent) this.#scanCount++;
+    if (!isUrgent) this.#requestCount++;
     const queue = new PieceQueue(this.#threads.length, turn);
     const permits = isUrgent ? this.#urgentPermits : this.#historyPermits;
     const waitStartMs = this.#clock.nowMs();
@@ -243,6 +243,7 @@ export class EnginePool {
     keys: readonly string[],
     lookup: L,
   ): Promise<readonly LookupResult<L>[]> {
+    this.#requestCount++;
     const segments = keys.map((key) => this.#find(key));
     // A segment is always assigned to the same thread, which then has its indexes in memory.
     const parts = this.#divide(segments, (segment) => segment);
@@ -258,6 +259,7 @@ export class EnginePool {
 
   /** Returns for each file whether its segment can have the signature. For an unreadable file it returns that it can. */
   async probe(files: readonly ProbeFile[], signature: Uint8Array): Promise<readonly ProbeResult[]> {
+    this.#requestCount++;
     const parts = this.#divide(files, (_, position) => position);
     const results = await this.#lookups.start(parts, (id, { items, positions }) => ({
       kind: 'probe',
