@@ -26,8 +26,8 @@ import { readStoredDataset } from '../../packages/server/src/dataset/stored/stor
 import { verifyDataset } from '../../packages/server/src/dataset/stored/verify-dataset.ts';
 import { mergeInProcess } from '../../packages/server/src/dataset/testing/merge-in-process.ts';
 import { MemoryStore } from '../../packages/server/src/object-store/testing/memory-store.ts';
-import { decodeBlocks } from '../../packages/server/src/segment/read/decode-blocks.ts';
 import { openSegment } from '../../packages/server/src/segment/read/open-segment.ts';
+import { decodeBlocks } from '../../packages/server/src/segment/testing/decode-blocks.ts';
 import { SimFs } from '../../packages/server/src/storage/testing/sim-fs.ts';
 import { Ledger, type LedgerBlock } from './ledger.ts';
 import { must, Violation } from './model.ts';
@@ -152,7 +152,7 @@ function follow(branchOf: (plan: Plan) => readonly LedgerBlock[], depth: number)
       if (at.depth >= depth) return;
       const blocks = branch
         .slice(at.depth + 1, Math.min(at.depth + 3, depth) + 1)
-        .map((one) => ({ header: one.header, bytes: one.segmentBytes() }));
+        .map((block) => ({ header: block.header, bytes: block.segmentBytes() }));
       const { number, hash } = at.header;
       const ancestor = { number, hash };
       await open.commit([
@@ -188,7 +188,7 @@ function backfill(depth: number): Step {
       if (anchor === undefined || anchor.depth <= depth) return;
       const blocks = run.plan.chain.slice(anchor.depth - 2, anchor.depth + 1);
       await run.open.prependSealed(
-        blocks.map((one) => one.segmentBytes()),
+        blocks.map((block) => block.segmentBytes()),
         blocks.map(({ header }) => header),
       );
     }

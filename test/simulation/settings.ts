@@ -12,10 +12,10 @@ export interface WorldSettings {
   readonly firstBlockCount: number;
 }
 
-export type Place = ServiceSettings['place'];
+export type StorageKind = ServiceSettings['storage'];
 
-/** Without a place, one is chosen. */
-export function chooseSettings(random: Random, only?: Place): WorldSettings {
+/** Chooses the storage too, unless it is given. */
+export function chooseSettings(random: Random, only?: StorageKind): WorldSettings {
   // Lists of segments exist only in a dataset with hundreds of segments.
   const isLong = random.chance(0.1);
   const isBackfilled = random.chance(0.25);
@@ -23,10 +23,10 @@ export function chooseSettings(random: Random, only?: Place): WorldSettings {
     isBackfilled || random.chance(0.4)
       ? { kind: 'all' }
       : { kind: 'blocks', count: isLong ? 600 : random.between(20, 120) };
-  const chosen = random.pick(places);
-  const place = only ?? chosen;
+  const chosen = random.pick(storageChoices);
+  const storage = only ?? chosen;
   const settings: ServiceSettings = {
-    place,
+    storage,
     isReader: false,
     cacheBytesMax: random.pick([1 << 16, 1 << 18, 1 << 22]),
     // A commit that takes a list apart describes all of its segments, and must fit into one message.
@@ -35,7 +35,6 @@ export function chooseSettings(random: Random, only?: Place): WorldSettings {
       journalFileBytesMax: random.pick([8_192, 32_768, 131_072]),
       groupBytesMax: 65_536,
       payloadCacheBytesMax: random.pick([1_024, 8_192, 1 << 20]),
-      blockCacheBytesMax: 65_536,
       headerCacheBytesMax: 16_384,
       diskFloorBytes: 1_000_000,
       sealBlockCount: isLong ? 1 : random.between(2, 12),
@@ -48,9 +47,14 @@ export function chooseSettings(random: Random, only?: Place): WorldSettings {
   };
   const firstBlockCount = isLong ? 900 : random.between(10, 80);
   const machines = [settings];
-  if (place === 'cluster') machines.push({ ...settings, isReader: random.chance(0.3) });
+  if (storage === 'cluster') machines.push({ ...settings, isReader: random.chance(0.3) });
   return { machines, sourceCount: random.pick([1, 2, 3, 3]), firstBlockCount };
 }
 
 /** A cluster has two machines, and takes twice as long. */
-export const places = ['folder', 'folder', 'bucket', 'cluster'] as const satisfies readonly Place[];
+export const storageChoices = [
+  'folder',
+  'folder',
+  'bucket',
+  'cluster',
+] as const satisfies readonly StorageKind[];

@@ -11,9 +11,8 @@ import { DatasetManifest } from '../dataset/dataset-manifest.ts';
 import type { RepairSource } from '../dataset/stored/repair-dataset.ts';
 import { BlockLoader } from '../ingest/follow/block-loader.ts';
 import { FollowedSource } from '../ingest/follow/followed-source.ts';
-import { decodeBlocks } from '../segment/read/decode-blocks.ts';
 import { openSegment } from '../segment/read/open-segment.ts';
-import { buildSegment } from '../segment/write/build-segment.ts';
+import { splitSegment } from '../segment/write/merge-segments.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import type { Closers } from './closers.ts';
 import { startPreparing } from './start-preparing.ts';
@@ -35,9 +34,8 @@ export async function bucketSource({
       const blocks: Uint8Array[] = [];
       for await (const segment of segmentsFrom(chain, first, readList)) {
         if (segment.first.number > last) break;
-        for (const block of decodeBlocks(openSegment(await segments.read(segment))))
-          if (block.header.number >= first && block.header.number <= last)
-            blocks.push(buildSegment([block]));
+        const opened = openSegment(await segments.read(segment));
+        blocks.push(...splitSegment(opened, (slot) => slot >= first && slot <= last));
       }
       if (blocks.length === 0) throw new CodedError('repair-source-differs', { slot: last });
       return blocks;

@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest';
 import type { HotBlock, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
 import { makeRun, sealRun } from '../chain/testing/chain-fixtures.ts';
-import { buildSegment } from '../segment/write/build-segment.ts';
 import { BlockReader } from './block-reader.ts';
 import { type DatasetLimits, datasetLimits } from './dataset-limits.ts';
 import type { SegmentFiles } from './segment-files.ts';
 
 const run = makeRun('a', [1, 2, 3], null);
 const [one, two] = run as [HotBlock, HotBlock];
-const rows = { transactions: [], instructions: [], logs: [], balances: [], tokenBalances: [] };
-const blockOf = ({ header }: HotBlock) => ({ header, ...rows, rewards: [] });
 
 /** A reader whose journal has these bytes by payload. It notes what it reads. */
 function start(limits: Partial<DatasetLimits>, journal: (id: number) => Uint8Array) {
@@ -77,21 +74,6 @@ test('limit: the newest bytes that fit are kept, and others are freed', async ()
   const whole = new Uint8Array(2 * large);
   reader.addPayloads([{ id: 5, bytes: whole }]);
   expect([whole.byteLength, payloads[2]?.bytes.byteLength]).toEqual([2 * large, 0]);
-});
-
-test('limit: a decoded block is kept if it fits, and counts as twelve times its bytes', async () => {
-  const bytes = buildSegment([blockOf(one)]);
-  const need = 12 * bytes.length;
-  for (const [blockCacheBytesMax, expected] of [
-    [need, [1]],
-    [need - 1, [1, 1]],
-  ] as const) {
-    const { reader, reads } = start({ blockCacheBytesMax }, () => bytes.slice());
-    const decoded = await reader.decodeHotBlock(one);
-    expect(decoded).toEqual(blockOf(one));
-    expect(await reader.decodeHotBlock(one)).toEqual(decoded);
-    expect(reads).toEqual(expected);
-  }
 });
 
 test('limit: headers of segments are kept if they fit, and count as 400 bytes each', async () => {

@@ -1,11 +1,8 @@
-import { assert } from '@sluice/base/assert';
 import { discard } from '@sluice/base/memory/discard';
-import type { Block, BlockHeader } from '@sluice/ledger/block';
+import type { BlockHeader } from '@sluice/ledger/block';
 import { LRUCache } from 'lru-cache';
 import type { HotBlock, SealedSegment, SegmentList } from '../chain/chain-snapshot.ts';
 import type { ListContent } from '../chain/segment-lists.ts';
-import { decodeBlocks } from '../segment/read/decode-blocks.ts';
-import { openSegment } from '../segment/read/open-segment.ts';
 import type { Payload } from '../storage/journal.ts';
 import type { DatasetLimits } from './dataset-limits.ts';
 import type { Allocate } from './dataset-reader.ts';
@@ -13,8 +10,6 @@ import type { SegmentFiles } from './segment-files.ts';
 
 /** An estimate of the memory that a header takes. */
 export const headerMemoryBytes = 400;
-/** An estimate of how much larger a decoded block is than its encoded form. */
-const decodedGrowth = 12;
 
 export interface BlockReaderDependencies {
   readonly segments: SegmentFiles;
@@ -30,7 +25,6 @@ export class BlockReader {
   readonly #dependencies: BlockReaderDependencies;
   readonly #payloadBytesMax: number;
   readonly #payloads: LRUCache<number, Uint8Array>;
-  readonly #blocks: LRUCache<number, { readonly block: Block; readonly bytes: number }>;
   readonly #headers: LRUCache<string, readonly BlockHeader[]>;
   readonly #lists = new LRUCache<string, ListContent>({ max: listCacheCountMax });
 
@@ -41,10 +35,6 @@ export class BlockReader {
       maxSize: limits.payloadCacheBytesMax,
       sizeCalculation: ({ byteLength }) => byteLength,
       dispose: (bytes) => discard(bytes),
-    });
-    this.#blocks = new LRUCache({
-      maxSize: limits.blockCacheBytesMax,
-      sizeCalculation: ({ bytes }) => bytes,
     });
     this.#headers = new LRUCache({
       maxSize: limits.headerCacheBytesMax,
@@ -71,16 +61,6 @@ export class BlockReader {
     copy.set(bytes);
     if (bytes !== cached) discard(bytes);
     return copy;
-  }
-
-  async decodeHotBlock(hot: HotBlock): Promise<Block> {
-    const cached = this.#blocks.get(hot.payload);
-    if (cached !== undefined) return cached.block;
-    const bytes = await this.readHotBlock(hot);
-    const [block] = decodeBlocks(openSegment(bytes));
-    assert(block !== undefined, 'a hot block is stored as a segment of one block');
-    this.#blocks.set(hot.payload, { block, bytes: bytes.byteLength * decodedGrowth });
-    return block;
   }
 
   async readHeaders(segment: SealedSegment): Promise<readonly BlockHeader[]> {

@@ -125,7 +125,6 @@ export class ChainWriter {
     return new ChainWriter(options, dependencies, await openState(options, dependencies));
   }
 
-  /** The last durable state. */
   get visible(): ChainSnapshot {
     return this.#visible;
   }

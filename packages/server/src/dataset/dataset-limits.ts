@@ -1,6 +1,5 @@
 const megabyte = 1024 * 1024;
 
-/** All limits of an open dataset. */
 export interface DatasetLimits {
   /** The newest journal file is read completely when a dataset is opened. A smaller limit causes more checkpoints. */
   readonly journalFileBytesMax: number;
@@ -10,7 +9,6 @@ export interface DatasetLimits {
   readonly waiterCountMax: number;
   /** Caches the newest blocks for followers. Each distinct query reads them once. */
   readonly payloadCacheBytesMax: number;
-  readonly blockCacheBytesMax: number;
   readonly headerCacheBytesMax: number;
   /** Writing stops when the free space is below this many bytes, or below this share of a small disk. */
   readonly diskFloorBytes: number;
@@ -31,7 +29,6 @@ export const datasetLimits: DatasetLimits = {
   groupBytesMax: 32 * megabyte,
   waiterCountMax: 20_000,
   payloadCacheBytesMax: 8 * megabyte,
-  blockCacheBytesMax: 64 * megabyte,
   headerCacheBytesMax: 16 * megabyte,
   diskFloorBytes: 1024 * megabyte,
   diskFloorShare: 0.05,

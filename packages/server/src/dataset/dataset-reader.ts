@@ -3,7 +3,7 @@
  * for the writer.
  */
 
-import type { Block, BlockHeader } from '@sluice/ledger/block';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { MissingKind, NormalizeOptions } from '@sluice/source/normalize/normalize-options';
 import type { ChainSnapshot, HotBlock, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import type { ReadList } from '../chain/segment-lists.ts';
@@ -32,8 +32,6 @@ export interface DatasetReader {
    * a snapshot that the caller has leased.
    */
   readHotBlock(block: HotBlock, allocate?: Allocate): Promise<Uint8Array>;
-  /** Returns the decoded block. Recent blocks are cached. */
-  decodeHotBlock(block: HotBlock): Promise<Block>;
   /** Returns the content of a sealed segment's file, or a part of it. */
   readSegment(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array>;
   /** Returns the path of a sealed segment's file, for readers that open it themselves. */
@@ -98,7 +96,6 @@ export interface DatasetDescription {
 export interface Alarm {
   readonly code: AlarmCode;
   readonly message: string;
-  /** Unix milliseconds. */
   readonly sinceUnixMs: number;
 }
 

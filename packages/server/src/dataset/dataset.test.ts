@@ -11,6 +11,7 @@ import type { NewBlock, NewChange } from './chain-writer.ts';
 import { Dataset } from './dataset.ts';
 import { encodeManifest, type Manifest } from './manifest.ts';
 import { createDataset, datasetExists } from './stored/create-dataset.ts';
+import { decodeHotBlock } from './testing/decode-hot-block.ts';
 
 const folder = 'data/ledger';
 const manifest: Manifest = {
@@ -413,7 +414,7 @@ describe('readers', () => {
       { kind: 'extend', blocks: [{ header, bytes }] },
     ]);
     const [hot] = dataset.snapshot().hot;
-    expect(await dataset.decodeHotBlock(hot as ChainSnapshot['hot'][number])).toEqual(block);
+    expect(await decodeHotBlock(dataset, hot as ChainSnapshot['hot'][number])).toEqual(block);
   });
 });
 

@@ -12,7 +12,7 @@
  */
 import type { Clock } from '@sluice/base/clock';
 import { isCodedError } from '@sluice/base/errors';
-import type { Block, BlockHeader } from '@sluice/ledger/block';
+import type { BlockHeader } from '@sluice/ledger/block';
 import type { ChainSnapshot, HotBlock, IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import { crowdedCount, type ReadList } from '../chain/segment-lists.ts';
 import type { ByteRange } from '../object-store/object-store.ts';
@@ -170,10 +170,6 @@ export class Dataset implements DatasetReader {
 
   readHotBlock(block: HotBlock, allocate?: Allocate): Promise<Uint8Array> {
     return this.#parts.blocks.readHotBlock(block, allocate);
-  }
-
-  decodeHotBlock(block: HotBlock): Promise<Block> {
-    return this.#parts.blocks.decodeHotBlock(block);
   }
 
   readSegment(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array> {

@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
 import { afterEach, expect, test } from 'vitest';
 import { makeRun, ref } from '../chain/testing/chain-fixtures.ts';
-import { decodeBlocks } from '../segment/read/decode-blocks.ts';
 import { openSegment } from '../segment/read/open-segment.ts';
+import { decodeBlocks } from '../segment/testing/decode-blocks.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 import { Dataset } from './dataset.ts';
 import { createDataset } from './stored/create-dataset.ts';
+import { decodeHotBlock } from './testing/decode-hot-block.ts';
 import { mergeInProcess } from './testing/merge-in-process.ts';
 
 class MountedImage {
@@ -143,7 +144,7 @@ async function readSealed(dataset: Dataset) {
 }
 
 async function readAll(dataset: Dataset) {
-  const hot = dataset.snapshot().hot.map((block) => dataset.decodeHotBlock(block));
+  const hot = dataset.snapshot().hot.map((block) => decodeHotBlock(dataset, block));
   return [...(await readSealed(dataset)), ...(await Promise.all(hot))];
 }
 

@@ -9,8 +9,8 @@ import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import type { SealedSegment } from '../chain/chain-snapshot.ts';
 import { findPreviousBlocks } from '../chain/find-blocks.ts';
 import { slot } from '../chain/testing/chain-fixtures.ts';
-import { decodeBlocks } from '../segment/read/decode-blocks.ts';
 import { openSegment } from '../segment/read/open-segment.ts';
+import { decodeBlocks } from '../segment/testing/decode-blocks.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { readWholeFile } from '../storage/fs.ts';
 import { SimFs, SimKilled } from '../storage/testing/sim-fs.ts';
@@ -19,6 +19,7 @@ import { maintainDataset } from './maintain-dataset.ts';
 import { MergeThread } from './merge/merge-thread.ts';
 import { chooseTrim, type Retention } from './retention.ts';
 import { createDataset, datasetExists } from './stored/create-dataset.ts';
+import { decodeHotBlock } from './testing/decode-hot-block.ts';
 import { mergeInProcess, toBuiltSegment } from './testing/merge-in-process.ts';
 
 const folder = 'data/ledger';
@@ -78,7 +79,7 @@ async function readAll(dataset: Dataset): Promise<Block[]> {
   for (const segment of lease.snapshot.segments) {
     blocks.push(...decodeBlocks(openSegment(await dataset.readSegment(segment))));
   }
-  for (const hot of lease.snapshot.hot) blocks.push(await dataset.decodeHotBlock(hot));
+  for (const hot of lease.snapshot.hot) blocks.push(await decodeHotBlock(dataset, hot));
   lease.release();
   return blocks;
 }

@@ -65,7 +65,6 @@ export class Upkeep {
     await this.#running;
   }
 
-  /** Ends the work in progress. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;

@@ -3,8 +3,8 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeBlocks } from '../segment/read/decode-blocks.ts';
 import { openSegment } from '../segment/read/open-segment.ts';
+import { decodeBlocks } from '../segment/testing/decode-blocks.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { mergeSegments } from '../segment/write/merge-segments.ts';
 import { arbitraryBlocks } from './testing/arbitrary-block.ts';

@@ -11,6 +11,7 @@ import type { HotBlock } from '../chain/chain-snapshot.ts';
 import { Dataset } from '../dataset/dataset.ts';
 import { SegmentMerger } from '../dataset/merge/segment-merger.ts';
 import { createDataset, datasetExists } from '../dataset/stored/create-dataset.ts';
+import { decodeHotBlock } from '../dataset/testing/decode-hot-block.ts';
 import { mergeInProcess } from '../dataset/testing/merge-in-process.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
@@ -146,7 +147,7 @@ test('behavior: blocks imported above hot blocks become hot blocks', async () =>
   expect([hot.length, finalized]).toEqual([lines.length - 3, head]);
   const last = hot.at(-1) as HotBlock;
   const stored = await dataset.readHotBlock(last);
-  expect(Buffer.compare(stored, buildSegment([await dataset.decodeHotBlock(last)]))).toBe(0);
+  expect(Buffer.compare(stored, buildSegment([await decodeHotBlock(dataset, last)]))).toBe(0);
 });
 
 test('error: import-block-foreign: a different block at the slot of a stored one', async () => {

@@ -7,6 +7,7 @@
 import { type Clock, systemClock } from '@sluice/base/clock';
 import { afterEach, expect, test } from 'vitest';
 import type { HotBlock } from '../chain/chain-snapshot.ts';
+import { decodeHotBlock } from '../dataset/testing/decode-hot-block.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { expectSameChain, startWorld, type World } from './testing/start-world.ts';
 
@@ -97,7 +98,7 @@ test('behavior: F-23 L-02 a sync of two seconds delays only its own block, and n
   await expect.poll(() => fs.isSyncing, { timeout: 20_000 }).toBe(true);
   passedMs = 2_000;
   // Stored blocks can be read meanwhile, and a block that is not durable is not visible.
-  const block = await dataset.decodeHotBlock(before.hot.at(-1) as HotBlock);
+  const block = await decodeHotBlock(dataset, before.hot.at(-1) as HotBlock);
   expect(block.header.hash).toBe(before.head?.hash);
   expect([fs.isSyncing, dataset.snapshot().head]).toEqual([true, before.head]);
   letGo();

@@ -1,6 +1,7 @@
 import type { Slot } from '@sluice/ledger/primitives';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import { decodeHotBlock } from '../dataset/testing/decode-hot-block.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { followNodes } from './testing/follow-ledger.ts';
 import {
@@ -37,7 +38,7 @@ describe('following one node', () => {
     );
     expect(final.finalized?.hash).toBe(node.ledger.chain.blockAt(finalizedSlot)?.blockhash);
     const [block] = final.hot;
-    const decoded = await following.dataset.decodeHotBlock(block as ChainSnapshot['hot'][number]);
+    const decoded = await decodeHotBlock(following.dataset, block as ChainSnapshot['hot'][number]);
     expect(decoded.header).toEqual(block?.header);
     expect(following.dataset.status().alarms).toEqual([]);
   });

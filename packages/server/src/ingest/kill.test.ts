@@ -10,6 +10,7 @@ import { startSimulatedNode } from '@sluice/simulator/start-simulated-node';
 import { expect, test } from 'vitest';
 import { findHot } from '../chain/find-blocks.ts';
 import { Dataset } from '../dataset/dataset.ts';
+import { decodeHotBlock } from '../dataset/testing/decode-hot-block.ts';
 import { nodeFs } from '../storage/node-fs.ts';
 
 const script = fileURLToPath(new URL('./testing/follow-in-child.mjs', import.meta.url));
@@ -65,7 +66,7 @@ test('behavior: I-70 F-40 after repeated kills no reported block is lost and non
         const [slot, hash] = line.split(' ');
         expect(findHot(dataset.snapshot(), Number(slot))?.header.hash).toBe(hash);
       }
-      for (const block of hot) await dataset.decodeHotBlock(block);
+      for (const block of hot) await decodeHotBlock(dataset, block);
       await dataset.close();
     }
     expect(shownMax).toBeGreaterThan(0);

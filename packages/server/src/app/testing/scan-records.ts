@@ -5,10 +5,11 @@ import type { Block, Transaction } from '@sluice/ledger/block';
 import { DISCRIMINATOR_LENGTHS } from '@sluice/ledger/discriminator';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
+import { decodeHotBlock } from '../../dataset/testing/decode-hot-block.ts';
 import { answerBlock } from '../../engine/testing/reference/answer-query.ts';
 import type { Selection } from '../../query/query.ts';
-import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
+import { decodeBlocks } from '../../segment/testing/decode-blocks.ts';
 
 export async function readAllBlocks(
   dataset: DatasetReader,
@@ -17,7 +18,7 @@ export async function readAllBlocks(
   const blocks: Block[] = [];
   for (const segment of segments)
     blocks.push(...decodeBlocks(openSegment(await dataset.readSegment(segment))));
-  for (const block of hot) blocks.push(await dataset.decodeHotBlock(block));
+  for (const block of hot) blocks.push(await decodeHotBlock(dataset, block));
   return blocks;
 }
 

@@ -17,8 +17,8 @@ import { PassThrough } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SEGMENT_LIMITS } from '../../segment/layout/limits.ts';
-import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
+import { decodeBlocks } from '../../segment/testing/decode-blocks.ts';
 import { main } from '../main.ts';
 
 let folder: string;

@@ -10,10 +10,11 @@ import { slot } from '../../chain/testing/chain-fixtures.ts';
 import type { NewBlock } from '../../dataset/chain-writer.ts';
 import { Dataset } from '../../dataset/dataset.ts';
 import { createDataset, datasetExists } from '../../dataset/stored/create-dataset.ts';
+import { decodeHotBlock } from '../../dataset/testing/decode-hot-block.ts';
 import { mergeInProcess } from '../../dataset/testing/merge-in-process.ts';
 import type { MemoryStore } from '../../object-store/testing/memory-store.ts';
-import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
+import { decodeBlocks } from '../../segment/testing/decode-blocks.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
@@ -125,7 +126,7 @@ export async function readAll(dataset: Dataset): Promise<Block[]> {
   for (const segment of lease.snapshot.segments) {
     blocks.push(...decodeBlocks(openSegment(await dataset.readSegment(segment))));
   }
-  for (const hot of lease.snapshot.hot) blocks.push(await dataset.decodeHotBlock(hot));
+  for (const hot of lease.snapshot.hot) blocks.push(await decodeHotBlock(dataset, hot));
   lease.release();
   return blocks;
 }

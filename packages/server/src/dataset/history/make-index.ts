@@ -11,7 +11,6 @@ export interface MakeIndexDependencies {
   readonly writeFile: typeof writeFileDurably;
 }
 
-/** Makes an index over segments and other indexes. */
 export function makeIndex(
   { segments, runs, target }: IndexFiles,
   { openFile, writeFile }: MakeIndexDependencies,

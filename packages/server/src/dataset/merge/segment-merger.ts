@@ -13,7 +13,6 @@ export type MergeRequest =
   | { readonly kind: 'append-draft'; readonly bytes: Uint8Array; readonly header: BlockHeader }
   | { readonly kind: 'finish' };
 
-/** The progress of the segment being merged. */
 export interface MergeReply {
   /** The bytes written so far. A row group is written when it is full. */
   readonly byteLength: number;

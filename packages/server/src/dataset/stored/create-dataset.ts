@@ -4,7 +4,6 @@ import type { Fs } from '../../storage/fs.ts';
 import { hasBlocks, listIfExists } from '../dataset-files.ts';
 import { type Manifest, manifestName, writeManifest } from '../manifest.ts';
 
-/** Creates the folder and the manifest of a new dataset. */
 export async function createDataset(
   folder: string,
   manifest: Manifest,

@@ -8,6 +8,7 @@ import { buildSegment } from '../../segment/write/build-segment.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { Dataset } from '../dataset.ts';
 import { writeManifest } from '../manifest.ts';
+import { decodeHotBlock } from '../testing/decode-hot-block.ts';
 import { mergeInProcess, toBuiltSegment } from '../testing/merge-in-process.ts';
 import { createDataset } from './create-dataset.ts';
 import { readStoredDataset } from './stored-dataset.ts';
@@ -48,7 +49,7 @@ test('default: the reader returns the durable blocks and reports that the datase
   expect(segment === undefined ? [] : await reader.readHeaders(segment)).toEqual(
     headers(blocks.slice(0, 6)),
   );
-  const decoded = await Promise.all(hot.map((block) => reader.decodeHotBlock(block)));
+  const decoded = await Promise.all(hot.map((block) => decodeHotBlock(reader, block)));
   expect(decoded).toEqual(blocks.slice(6, 8));
 });
 

@@ -3,9 +3,8 @@
  * Another process may write the dataset and remove segments of this state. Reading those fails until the next reload.
  */
 
-import { assert } from '@sluice/base/assert';
 import { isCodedError } from '@sluice/base/errors';
-import type { Block, BlockHeader } from '@sluice/ledger/block';
+import type { BlockHeader } from '@sluice/ledger/block';
 import { LRUCache } from 'lru-cache';
 import type {
   ChainSnapshot,
@@ -15,8 +14,6 @@ import type {
 } from '../../chain/chain-snapshot.ts';
 import type { ListContent, ReadList } from '../../chain/segment-lists.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
-import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
-import { openSegment } from '../../segment/read/open-segment.ts';
 import type { Fs } from '../../storage/fs.ts';
 import { headerMemoryBytes, listCacheCountMax } from '../block-reader.ts';
 import type {
@@ -99,12 +96,6 @@ export class StoredReader implements DatasetReader {
     return copy;
   }
 
-  async decodeHotBlock(hot: HotBlock): Promise<Block> {
-    const [block] = decodeBlocks(openSegment(await this.readHotBlock(hot)));
-    assert(block !== undefined, 'a hot block is stored as a segment of one block');
-    return block;
-  }
-
   readSegment(segment: SealedSegment, range?: ByteRange): Promise<Uint8Array> {
     return this.#segments.read(segment, range);
   }
@@ -139,7 +130,6 @@ export class StoredReader implements DatasetReader {
     }
   };
 
-  /** Closes the files of the indexes. */
   close(): void {
     this.#indexes.close();
   }
@@ -158,7 +148,6 @@ export class StoredReader implements DatasetReader {
     this.#damaged.add(this.segmentPath(segment));
   }
 
-  /** The paths of the segments that were found damaged. */
   get damaged(): ReadonlySet<string> {
     return this.#damaged;
   }

@@ -16,10 +16,11 @@ import type { Block } from '@sluice/ledger/block';
 import { parseSlot, type Slot } from '@sluice/ledger/primitives';
 import { normalizeBlock } from '@sluice/source/normalize/normalize-block';
 import { afterEach, expect, test } from 'vitest';
-import { decodeBlocks } from '../../segment/read/decode-blocks.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
+import { decodeBlocks } from '../../segment/testing/decode-blocks.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import { Dataset } from '../dataset.ts';
+import { decodeHotBlock } from '../testing/decode-hot-block.ts';
 import { upgradeDataset } from './upgrade-dataset.ts';
 import { verifyDataset } from './verify-dataset.ts';
 
@@ -63,7 +64,7 @@ async function storedBlocks(folder: string): Promise<Block[]> {
   try {
     const { segments, hot } = dataset.snapshot();
     const sealed = await Promise.all(segments.map((segment) => dataset.readSegment(segment)));
-    const recent = await Promise.all(hot.map((block) => dataset.decodeHotBlock(block)));
+    const recent = await Promise.all(hot.map((block) => decodeHotBlock(dataset, block)));
     return [...sealed.flatMap((bytes) => decodeBlocks(openSegment(bytes))), ...recent];
   } finally {
     await dataset.close();

@@ -104,6 +104,11 @@ export class RowSource {
     this.#taken = to;
   }
 
+  /** Leaves out the next rows. */
+  skip(counts: BlockCounts): void {
+    this.#taken = this.#endsOf(counts, this.#taken);
+  }
+
   #endsOf(counts: BlockCounts, from: Ends): Ends {
     const rows = this.#rows;
     const transaction = from.transaction + counts.transactions;

@@ -6,11 +6,11 @@ import { expect, test } from 'vitest';
 import { CODING, COLUMNS, type ColumnName, DOMAINS, SECTIONS } from '../layout/columns.ts';
 import type { StoredColumn, StoredSection } from '../layout/directory.ts';
 import { SECTION_LAYOUT } from '../layout/section-layout.ts';
+import { decodeBlocks } from '../testing/decode-blocks.ts';
 import { rewriteSegment } from '../testing/rewrite-segment.ts';
 import { sampleBlock } from '../testing/sample-block.ts';
 import { buildSegment } from '../write/build-segment.ts';
 import { mergeSegments } from '../write/merge-segments.ts';
-import { decodeBlocks } from './decode-blocks.ts';
 import { measureSegment } from './measure-segment.ts';
 import { openSegment, verifySegment } from './open-segment.ts';
 

@@ -1,4 +1,4 @@
-/** Creates segments that this version does not write, with valid checksums, to test readers with damaged and later segments. */
+/** Rewrites segments as this version never would, with valid checksums, to test how readers handle damaged segments and segments of later versions. */
 import {
   encodePlainly,
   type PlainColumn,

@@ -1,10 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { isCodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
-import { decodeBlocks } from '../read/decode-blocks.ts';
 import { openSegment, verifySegment } from '../read/open-segment.ts';
+import { decodeBlocks } from '../testing/decode-blocks.ts';
 import { sampleBlock } from '../testing/sample-block.ts';
 import { buildSegment } from './build-segment.ts';
+import { splitSegment } from './merge-segments.ts';
 
 const slots = [5, 6, 9, 10, 11, 300];
 
@@ -32,6 +33,17 @@ test('behavior: many small blocks fill several row groups and are returned in or
   const segment = openSegment(buildSegment(blocks));
   expect(segment.directory.groups.length).toBeGreaterThan(1);
   expect(decodeBlocks(segment)).toEqual(blocks);
+});
+
+test('behavior: a segment is split into segments of single blocks, which have the bytes of these blocks', () => {
+  const blocks = Array.from({ length: 1_500 }, (_, slot) => sampleBlock(slot));
+  const wanted = [0, 1, 700, 1_499];
+  const parts = [
+    ...splitSegment(openSegment(buildSegment(blocks)), (slot) => wanted.includes(slot)),
+  ];
+  expect(parts.map((part) => crc32(part))).toEqual(
+    wanted.map((slot) => crc32(buildSegment([sampleBlock(slot)]))),
+  );
 });
 
 test('behavior: a flipped bit anywhere is detected', () => {

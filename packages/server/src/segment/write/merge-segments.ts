@@ -8,7 +8,7 @@ import { elementAt } from '@sluice/base/element-at';
 import { discard } from '@sluice/base/memory/discard';
 import type { BlockHeader } from '@sluice/ledger/block';
 import type { BlockCounts } from '../layout/block-counts.ts';
-import type { DictionaryBuilder } from '../layout/dictionary.ts';
+import { DictionaryBuilder } from '../layout/dictionary.ts';
 import { pageKeyCount } from '../layout/limits.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
 import { type IdMap, RowSource } from '../layout/row-source.ts';
@@ -21,7 +21,6 @@ export interface RowSegment {
   readonly headers: BlockHeaders;
   readonly addressCount: number;
   countsAt(block: number): BlockCounts;
-  /** The blocks of each row group. */
   readonly groups: readonly { readonly firstBlock: number; readonly blockCount: number }[];
   readGroup(number: number): GroupRows;
   /** Returns keys of the dictionary, 32 bytes each. */
@@ -58,6 +57,30 @@ export function appendSegment(
     }
     for (const { values } of Object.values(columns)) discard(values);
   });
+}
+
+/** Returns blocks of a segment, each as a segment of its own. The bytes are those of `buildSegment` for the block. */
+export function* splitSegment(
+  segment: RowSegment,
+  isWanted: (slot: number) => boolean,
+): Generator<Uint8Array> {
+  const keys = new Uint32Array(segment.readKeys(0, segment.addressCount).slice().buffer);
+  const headers = segment.headers.toArray();
+  for (const [number, { firstBlock, blockCount }] of segment.groups.entries()) {
+    const columns = segment.readGroup(number);
+    let dictionary = new DictionaryBuilder();
+    const ids = { idOf: (id: number) => dictionary.idOfWords(keys, id * 8) };
+    const source = new RowSource(columns, ids, readTexts(columns));
+    for (let block = firstBlock; block < firstBlock + blockCount; block++) {
+      const [header, counts] = [elementAt(headers, block), segment.countsAt(block)];
+      if (isWanted(header.number))
+        yield collect((writer) => {
+          dictionary = writer.dictionary;
+          writer.appendRows(header, counts, (rows, texts) => source.copy(counts, rows, texts));
+        });
+      else source.skip(counts);
+    }
+  }
 }
 
 /** Maps a segment's dictionary ids to the writer's. Ids are first used in ascending order, so one page at a time suffices. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '@sluice/base/assert';
 import type { Block } from '@sluice/ledger/block';
-import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
+import type { ChainSnapshot, HotBlock } from '../../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter } from '../../chain/find-blocks.ts';
 import { segmentsFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
@@ -10,7 +10,7 @@ import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from '../block-ev
 import { LinePiece } from '../line-piece.ts';
 
 export interface ReferenceEvaluatorDependencies {
-  readonly dataset: DatasetReader;
+  readonly dataset: DatasetReader & { decodeHotBlock(block: HotBlock): Promise<Block> };
   /** Decodes the blocks of a sealed segment. */
   readonly decodeSegment: (bytes: Uint8Array) => readonly Block[];
 }

@@ -19,7 +19,7 @@ import type {
 import { type Address, toAddress, toSignature } from '@sluice/ledger/primitives';
 import { type FieldRow, fieldRows, type RecordKind } from '@sluice/protocol/field-table';
 import { keysOf } from '@sluice/protocol/typed-keys';
-import { unzigzag } from '../encoding/zigzag.ts';
+import { unzigzag } from '../encoding/varint.ts';
 import {
   type ColumnField,
   type ColumnName,
@@ -29,7 +29,7 @@ import {
 } from '../layout/columns.ts';
 import { keyBytes } from '../layout/dictionary.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
-import type { Segment } from './open-segment.ts';
+import type { Segment } from '../read/open-segment.ts';
 
 /** The log kinds by their code. */
 const kinds = keysOf(LOG_KIND_CODES);
