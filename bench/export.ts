@@ -1,12 +1,9 @@
 /** Compares the rows per second of `sluice export` with those of the Arrow stream that it reads, by processor time of one thread. */
+
+import { countRows, EXPORT_FORMATS, encodeTable } from '@sluice/arrow/encode-table';
 import { encodeSchema } from '@sluice/arrow/ipc-messages';
 import { ArrowStreamReader } from '@sluice/arrow/ipc-reader';
 import { ARROW_TABLE_NAMES, type ArrowTable } from '@sluice/protocol/arrow-table';
-import {
-  countRows,
-  EXPORT_FORMATS,
-  encodeTable,
-} from '@sluice/server/dist/cli/export/encode-table.js';
 import { arrowFields } from '@sluice/server/dist/engine/arrow/arrow-columns.js';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
 import type { Query } from '@sluice/server/dist/query/query.js';

@@ -120,9 +120,9 @@ function layOut(columns: readonly ColumnData[]): Body {
   const buffers: number[][] = [];
   const parts: Uint8Array[] = [];
   let bodyLength = 0;
-  const add = ({ length, nullCount, buffers: own, children }: ColumnData) => {
+  const add = ({ length, nullCount, buffers: values, children }: ColumnData) => {
     nodes.push([length, nullCount]);
-    for (const buffer of own) {
+    for (const buffer of values) {
       buffers.push([bodyLength, buffer.length]);
       const padding = -buffer.length & (alignment - 1);
       if (buffer.length > 0) parts.push(buffer);

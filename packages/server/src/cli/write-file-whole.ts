@@ -1,9 +1,9 @@
-import { closeSync, fsync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { CodedError } from '@sluice/base/errors';
-import { systemErrorCode } from '@sluice/base/system-error-code';
-import { checkOutput, type OutputOptions } from './write-output.ts';
+import { writeAll } from '../storage/range-file.ts';
+import { checkOutput, type OutputOptions, unwritable } from './write-output.ts';
 
 const sync = promisify(fsync);
 
@@ -16,7 +16,7 @@ export async function writeFileWhole<Result>(
   const target = await checkOutput(options);
   const { path } = options;
   const temporary = `${target}.${process.pid}.tmp`;
-  const fail = (error: unknown) => describeFailure(error, path);
+  const fail = (error: unknown) => unwritable(path, error);
   const file = attempt(() => openSync(temporary, 'w'), fail);
   let isOpen = true;
   try {
@@ -39,10 +39,6 @@ export async function writeFileWhole<Result>(
   }
 }
 
-function writeAll(file: number, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-}
-
 async function syncFolder(path: string): Promise<void> {
   const folder = openSync(path, 'r');
   try {
@@ -58,10 +54,4 @@ function attempt<Result>(work: () => Result, fail: (error: unknown) => unknown):
   } catch (error) {
     throw fail(error);
   }
-}
-
-function describeFailure(error: unknown, path: string): unknown {
-  const reason = systemErrorCode(error);
-  if (reason === undefined) return error;
-  return new CodedError('cli-file-unwritable', { path, reason }, { cause: error });
 }

@@ -81,10 +81,15 @@ export async function writeOutput(
 
 function describeFailure(error: unknown, path: string, signal: AbortSignal): unknown {
   if (signal.aborted) return new CodedError('cli-interrupted', { path }, { cause: error });
-  const reason = systemErrorCode(error);
   // The pieces may fail with an error of their own.
-  if (isCodedError(error) || reason === undefined) return error;
-  return new CodedError('cli-file-unwritable', { path, reason }, { cause: error });
+  return isCodedError(error) ? error : unwritable(path, error);
+}
+
+/** Returns an error of the system as one with a code. */
+export function unwritable(path: string, cause: unknown): unknown {
+  const reason = systemErrorCode(cause);
+  if (reason === undefined) return cause;
+  return new CodedError('cli-file-unwritable', { path, reason }, { cause });
 }
 
 async function pump(

@@ -72,7 +72,6 @@ function openOrThrow(path: string, flags: number): number {
   }
 }
 
-/** Writes bytes at a position of a file. */
 export type WriteAt = (position: number, bytes: Uint8Array) => void;
 
 /** Creates a file that a thread writes by position. The file gets its name when its content is durable. */
@@ -83,10 +82,7 @@ export function writeFileDurably<Result>(path: string, fill: (write: WriteAt) =>
   const file = openSync(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
   let result: Result;
   try {
-    result = fill((position, bytes) => {
-      for (let done = 0; done < bytes.length; )
-        done += writeSync(file, bytes, done, bytes.length - done, position + done);
-    });
+    result = fill((position, bytes) => writeAll(file, bytes, position));
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -94,6 +90,14 @@ export function writeFileDurably<Result>(path: string, fill: (write: WriteAt) =>
   renameSync(temporary, path);
   syncFolder(dirname(path));
   return result;
+}
+
+/** Writes all bytes at a position. Without a position they follow what was written before. */
+export function writeAll(file: number, bytes: Uint8Array, position?: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    const at = position === undefined ? null : position + done;
+    done += writeSync(file, bytes, done, bytes.length - done, at);
+  }
 }
 
 function syncFolder(path: string): void {

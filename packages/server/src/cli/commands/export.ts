@@ -1,3 +1,4 @@
+import { EXPORT_FORMATS, type ExportFormat } from '@sluice/arrow/encode-table';
 import { systemClock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import {
@@ -10,7 +11,6 @@ import {
 import { RECORD_ARRAYS } from '@sluice/protocol/field-table';
 import { Command, Option } from 'commander';
 import type { CommandContext } from '../context.ts';
-import { EXPORT_FORMATS, type ExportFormat } from '../export/encode-table.ts';
 import { exportFiles } from '../export/export-files.ts';
 import { readBatches } from '../export/read-table.ts';
 import { formatCount } from '../format-table.ts';
@@ -22,7 +22,7 @@ import { addFilterOptions, addRangeOptions, type QueryOptions } from '../query/q
 import { resolveRange } from '../query/resolve-range.ts';
 import { createTargetClient } from '../query/run-query.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { openTarget, type Target } from '../target/open-target.ts';
+import { type Target, withTarget } from '../target/open-target.ts';
 import { addTarget, targetHelp } from '../target/target-options.ts';
 
 interface ExportCommandOptions extends Omit<QueryOptions, 'out' | 'output' | 'kind'> {
@@ -69,12 +69,7 @@ export function buildExportCommand(context: CommandContext): Command {
     .addHelpText('after', `${examples}\n${targetHelp}`)
     .action(async (name: string | undefined, options: ExportCommandOptions) => {
       const body = await buildBody(options);
-      const target = await openTarget({ target: name, data: options.data });
-      try {
-        await exportTable(options, body, { target, context });
-      } finally {
-        await target.close();
-      }
+      await withTarget(name, options, (target) => exportTable(options, body, { target, context }));
     });
 }
 

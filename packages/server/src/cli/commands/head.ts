@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import type { CommandContext } from '../context.ts';
 import { formatTable } from '../format-table.ts';
 import { getJson } from '../target/get-json.ts';
-import { openTarget, type Target } from '../target/open-target.ts';
+import { type Target, withTarget } from '../target/open-target.ts';
 import { addTarget, type TargetOptions, targetHelp } from '../target/target-options.ts';
 
 interface HeadOptions extends TargetOptions {
@@ -24,12 +24,10 @@ export function buildHeadCommand(context: CommandContext): Command {
     .option('--json', 'print JSON, as when the output is piped')
     .addHelpText('after', `${examples}\n${targetHelp}`)
     .action(async (name: string | undefined, options: HeadOptions) => {
-      const target = await openTarget({ target: name, data: options.data });
-      try {
-        context.out.write(await describeHeads(target, options, isTerminal(context.out)));
-      } finally {
-        await target.close();
-      }
+      const text = await withTarget(name, options, (target) =>
+        describeHeads(target, options, isTerminal(context.out)),
+      );
+      context.out.write(text);
     });
 }
 

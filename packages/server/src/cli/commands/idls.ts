@@ -17,10 +17,16 @@ import { several } from '../query/query-options.ts';
 import { resolveRange } from '../query/resolve-range.ts';
 import { createTargetClient } from '../query/run-query.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { type AdminOptions, addAdmin, adminUrl } from '../target/admin-option.ts';
 import { getJson } from '../target/get-json.ts';
-import { openTarget, type Target } from '../target/open-target.ts';
-import { addTarget, type TargetOptions, targetHelp } from '../target/target-options.ts';
+import { type Target, withTarget } from '../target/open-target.ts';
+import {
+  type AdminOptions,
+  addAdmin,
+  addTarget,
+  adminUrl,
+  type TargetOptions,
+  targetHelp,
+} from '../target/target-options.ts';
 import { writeFileWhole } from '../write-file-whole.ts';
 
 interface ScanOptions extends AdminOptions, TargetOptions {
@@ -43,12 +49,7 @@ export function buildIdlsCommand(context: CommandContext): Command {
       const wrong = options.program.find((each) => !isAddress(each));
       if (wrong !== undefined)
         throw new CodedError('cli-usage', { found: wrong, allowed: 'base58 of 32 bytes' });
-      const target = await openTarget({ target: name, data: options.data });
-      try {
-        await scanIdls(options, target, context);
-      } finally {
-        await target.close();
-      }
+      await withTarget(name, options, (target) => scanIdls(options, target, context));
     });
   const list = addAdmin(new Command('list'))
     .description('List the IDLs of a service.')

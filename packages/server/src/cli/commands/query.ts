@@ -18,7 +18,7 @@ import { createTargetClient, type RunDependencies, runQuery } from '../query/run
 import { CountSink, createFileSink, createStreamSink } from '../query/sinks.ts';
 import { createCsvWriter, createTableWriter } from '../query/table-writer.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { openTarget, type Target, urlDefault } from '../target/open-target.ts';
+import { type Target, urlDefault, withTarget } from '../target/open-target.ts';
 import { addTarget, targetHelp } from '../target/target-options.ts';
 
 export function buildQueryCommand(context: CommandContext): Command {
@@ -30,12 +30,7 @@ export function buildQueryCommand(context: CommandContext): Command {
     .action(async (name: string | undefined, options: QueryOptions) => {
       const output = chooseOutput(options, context.out);
       const built = await buildDraft(options, { stdin: process.stdin, output });
-      const target = await openTarget({ target: name, data: options.data });
-      try {
-        await query(options, built, { target, context });
-      } finally {
-        await target.close();
-      }
+      await withTarget(name, options, (target) => query(options, built, { target, context }));
     });
 }
 
@@ -122,7 +117,6 @@ function everything(query: QueryBody): QueryBody {
   return { ...query, ...all };
 }
 
-/** The arrays that a query can return. */
 function arraysOf(query: QueryBody): readonly RecordArray[] {
   const kinds = kindsOf(itemsOf(everything(query)));
   return RECORD_ARRAY_NAMES.filter((array) => kinds.includes(RECORD_ARRAYS[array]));

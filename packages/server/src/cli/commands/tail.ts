@@ -9,7 +9,7 @@ import { numberOption } from '../parse-option.ts';
 import { createTargetClient } from '../query/run-query.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { createTailLines, type TailBlock, type TailLines } from '../tail-lines.ts';
-import { openTarget, type Target } from '../target/open-target.ts';
+import { type Target, withTarget } from '../target/open-target.ts';
 import { addTarget, type TargetOptions, targetHelp } from '../target/target-options.ts';
 
 interface TailOptions extends TargetOptions {
@@ -40,12 +40,7 @@ export function buildTailCommand(context: CommandContext): Command {
     .option('--json', 'print JSON lines, as when the output is piped')
     .addHelpText('after', `${examples}\n${targetHelp}`)
     .action(async (name: string | undefined, options: TailOptions) => {
-      const target = await openTarget({ target: name, data: options.data });
-      try {
-        await tail(options, target, context);
-      } finally {
-        await target.close();
-      }
+      await withTarget(name, options, (target) => tail(options, target, context));
     });
 }
 

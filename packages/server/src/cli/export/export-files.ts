@@ -7,10 +7,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ArrowField } from '@sluice/arrow/arrow-type';
-import { type ArrowValue, valuesOf } from '@sluice/arrow/ipc-reader';
-import { elementAt } from '@sluice/base/element-at';
-import { CodedError } from '@sluice/base/errors';
-import { writeFileWhole } from '../write-file-whole.ts';
 import {
   type BatchRows,
   countRows,
@@ -18,7 +14,11 @@ import {
   encodeTable,
   FILE_ENDS,
   type TablePart,
-} from './encode-table.ts';
+} from '@sluice/arrow/encode-table';
+import { type ArrowValue, valuesOf } from '@sluice/arrow/ipc-reader';
+import { elementAt } from '@sluice/base/element-at';
+import { CodedError } from '@sluice/base/errors';
+import { writeFileWhole } from '../write-file-whole.ts';
 import type { TableBatch } from './read-table.ts';
 
 export interface ExportedFile {
@@ -49,7 +49,6 @@ export interface ExportOptions {
   readonly request: object;
   readonly first: number;
   readonly last: number;
-  /** The number of slots in a file. */
   readonly slotCount: number;
   /** Whether the rows of each day are in a folder of their own. */
   readonly isByDay: boolean;

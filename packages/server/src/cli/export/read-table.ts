@@ -1,9 +1,10 @@
 import type { ArrowField } from '@sluice/arrow/arrow-type';
+import type { BatchRows, TablePart } from '@sluice/arrow/encode-table';
 import { type ArrowBatch, ArrowStreamReader } from '@sluice/arrow/ipc-reader';
 import { CodedError } from '@sluice/base/errors';
 import { ARROW_STREAM_TYPE, COVERED_KEY } from '@sluice/protocol/arrow-table';
-import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
 import { localHeaders } from '../query/run-query.ts';
+import { refused, unreachable } from '../target/get-json.ts';
 import type { Target } from '../target/open-target.ts';
 
 export interface TableRequest {
@@ -53,11 +54,6 @@ interface BlockRef {
 const cut = (url: string) =>
   new CodedError('service-unreachable', { url, reason: 'the response was cut' });
 
-function unreachable(url: string, cause: unknown, signal: AbortSignal): CodedError {
-  if (signal.aborted) return new CodedError('query-interrupted', {}, { cause });
-  return new CodedError('service-unreachable', { url, reason: messageOf(cause) }, { cause });
-}
-
 async function open(request: TableRequest, resume: BlockRef | undefined) {
   const { target, body, parameters, first, last, signal } = request;
   const { url, key } = target;
@@ -79,13 +75,7 @@ async function open(request: TableRequest, resume: BlockRef | undefined) {
     throw unreachable(url, error, signal);
   }
   if (response.status === 200) return bodyOf(response, request);
-  const error = memberOf(await response.json().catch(() => undefined), 'error');
-  const [code, message] = [memberOf(error, 'code'), memberOf(error, 'message')];
-  throw new CodedError('service-refused', {
-    ...{ url, status: response.status },
-    ...(typeof code === 'string' ? { code } : {}),
-    ...(typeof message === 'string' ? { message } : {}),
-  });
+  throw refused(url, response.status, await response.text().catch(() => ''));
 }
 
 /** Yields the bytes of a response. A connection that breaks is an error with a code. */

@@ -22,7 +22,6 @@ import {
   type RowSource,
 } from './record-rows.ts';
 
-/** A query without its range. */
 export type QueryDraft = Omit<QueryBody, 'fromBlock'> & { readonly fromBlock?: number };
 
 const filterNames: readonly (keyof FilterFlags)[] = [

@@ -68,7 +68,6 @@ export function fieldsForCsv(items: ItemsBody, kind: RowKind): FieldsBody {
   return isPart ? { transaction: { signatures: true }, ...fields } : fields;
 }
 
-/** Returns the items of a query. */
 export function itemsOf(query: ItemsBody): ItemsBody {
   const named = RECORD_ARRAY_NAMES.filter((array) => query[array] !== undefined);
   return Object.fromEntries(named.map((array) => [array, query[array]]));

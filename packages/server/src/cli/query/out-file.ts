@@ -11,8 +11,8 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { CodedError } from '@sluice/base/errors';
-import { systemErrorCode } from '@sluice/base/system-error-code';
 import { type CursorState, parseCursorState } from '@sluice/client';
+import { unwritable } from '../write-output.ts';
 
 /** The end of the lines of a block. */
 interface Mark {
@@ -202,10 +202,4 @@ async function attempt<Result>(path: string, work: () => Promise<Result>): Promi
   } catch (error) {
     throw unwritable(path, error);
   }
-}
-
-function unwritable(path: string, cause: unknown): unknown {
-  const reason = systemErrorCode(cause);
-  if (reason === undefined) return cause;
-  return new CodedError('cli-file-unwritable', { path, reason }, { cause });
 }

@@ -16,7 +16,6 @@ export interface QueryOptions extends TargetOptions, FilterFlags {
   readonly to?: RangeEnd;
   readonly last?: number;
   readonly fields?: readonly string[];
-  /** Whether instructions and events are decoded. */
   readonly decode?: boolean;
   readonly finalized?: boolean;
   readonly follow?: boolean;

@@ -16,7 +16,6 @@ export function renderCurl({ url, query, finalized, hasKey }: RenderedRequest): 
   return `curl -N --compressed -H 'Content-Type: application/json'${key} ${quote(`${url}/${path}`)} -d ${quote(JSON.stringify(query))}\n`;
 }
 
-/** Quotes a text for a POSIX shell. */
 function quote(text: string): string {
   if (/^[\w:/.@%+=-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,10 +1,14 @@
 /** Reads a query from a dataset into a sink, with progress on stderr. */
-
 import { systemClock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import { isTerminal } from '@sluice/base/terminal';
-import type { Batch, ClientEvent, CursorState } from '@sluice/client';
-import { type Client, createClient } from '@sluice/client';
+import {
+  type Batch,
+  type Client,
+  type ClientEvent,
+  type CursorState,
+  createClient,
+} from '@sluice/client';
 import type { QueryBody } from '@sluice/protocol/query-body';
 import type { CommandContext } from '../context.ts';
 import { Progress } from '../progress.ts';
@@ -49,11 +53,9 @@ export interface RunOptions {
   readonly query: QueryBody;
   readonly finalized: boolean;
   readonly cursor: CursorState | undefined;
-  /** The number of blocks after which to stop. */
   readonly limit: number | undefined;
   /** Whether an interruption is the normal end. */
   readonly isEndless: boolean;
-  /** Whether to show the progress. */
   readonly showsProgress: boolean;
 }
 

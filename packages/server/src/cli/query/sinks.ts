@@ -1,4 +1,3 @@
-/** The destination of the output of a query. */
 import type { BlocksBatch, RollbackBatch } from '@sluice/client';
 import type { RecordArray } from '@sluice/protocol/field-table';
 import type { BlockWriter, ReadBlock } from './block-writer.ts';
@@ -8,7 +7,6 @@ export interface BlockSink {
   /** Writes blocks. Returns false if the reader has closed the output. */
   take(blocks: readonly ReadBlock[], batch: BlocksBatch, nowMs: number): Promise<boolean>;
   rollBack(batch: RollbackBatch): Promise<void>;
-  /** Called after the last block. */
   end(): Promise<void>;
   close(): Promise<void>;
 }

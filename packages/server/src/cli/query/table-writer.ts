@@ -1,3 +1,4 @@
+import { quoteCsv } from '@sluice/arrow/encode-table';
 import { type Style, withoutControls } from '@sluice/base/terminal';
 import type { BlockWriter } from './block-writer.ts';
 import type { RowSource } from './record-rows.ts';
@@ -83,9 +84,5 @@ export function createCsvWriter({ columns, rows }: RowSource): BlockWriter {
 }
 
 function formatRow(cells: readonly string[]): string {
-  return `${cells.map(quote).join()}\n`;
-}
-
-function quote(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return `${cells.map(quoteCsv).join()}\n`;
 }

@@ -5,7 +5,6 @@ import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
 export interface GetOptions {
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The timeout of the request. */
   readonly msMax?: number;
   /** Default: GET. */
   readonly method?: 'PUT' | 'DELETE';
@@ -24,7 +23,7 @@ export async function getJson<Body>(url: string, options: GetOptions = {}): Prom
       throw foreign(url, error);
     }
   }
-  throw new CodedError('service-refused', { url, status, ...readRefusal(body) });
+  throw refused(url, status, body);
 }
 
 function foreign(url: string, cause: unknown): CodedError {
@@ -50,7 +49,11 @@ async function get(
   }
 }
 
-function unreachable(url: string, cause: unknown, signal: AbortSignal | undefined): CodedError {
+export function unreachable(
+  url: string,
+  cause: unknown,
+  signal: AbortSignal | undefined,
+): CodedError {
   if (signal?.aborted === true) return new CodedError('query-interrupted', {}, { cause });
   return new CodedError('service-unreachable', { url, reason: reasonOf(cause) }, { cause });
 }
@@ -61,15 +64,18 @@ function reasonOf(error: unknown): string {
   return systemErrorCode(cause) ?? messageOf(cause ?? error);
 }
 
-function readRefusal(body: string): { readonly code?: string; readonly message?: string } {
+/** Returns the error of a response that refuses a request, with the code and the message of its body. */
+export function refused(url: string, status: number, body: string): CodedError {
+  let error: { readonly code?: string; readonly message?: string } | undefined;
   try {
-    const { error } = JSON.parse(body) as { error?: { code?: string; message?: string } };
-    const { code, message } = error ?? {};
-    return {
-      ...(code === undefined ? {} : { code }),
-      ...(message === undefined ? {} : { message }),
-    };
+    error = JSON.parse(body).error;
   } catch {
-    return {};
+    // A response of a proxy is not JSON.
   }
+  const { code, message } = error ?? {};
+  return new CodedError('service-refused', {
+    ...{ url, status },
+    ...(code === undefined ? {} : { code }),
+    ...(message === undefined ? {} : { message }),
+  });
 }

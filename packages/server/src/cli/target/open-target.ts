@@ -64,6 +64,20 @@ export async function openTarget(
   return served ?? openFolder(target, folderDefault, base);
 }
 
+/** Runs the work of a command on the dataset that it reads, and closes the dataset afterwards. */
+export async function withTarget<Result>(
+  name: string | undefined,
+  { data }: { readonly data?: string },
+  work: (target: Target) => Result | Promise<Result>,
+): Promise<Result> {
+  const target = await openTarget({ target: name, data });
+  try {
+    return await work(target);
+  } finally {
+    await target.close();
+  }
+}
+
 async function openUrl(address: string, key: string | undefined): Promise<Target> {
   const { base, name } = splitAddress(address);
   if (name !== undefined) return serviceTarget(name, { base, key });

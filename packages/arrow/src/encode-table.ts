@@ -1,23 +1,18 @@
-/** Encodes the rows of a table as a file. The same rows give the same bytes. */
-import type { ArrowField, ArrowType } from '@sluice/arrow/arrow-type';
-import { usesDictionary } from '@sluice/arrow/arrow-type';
-import { buildColumns } from '@sluice/arrow/build-columns';
-import {
-  END_OF_STREAM,
-  encodeBatch,
-  encodeDictionary,
-  encodeSchema,
-} from '@sluice/arrow/ipc-messages';
+/** Encodes the rows of a table as a file: Parquet, Arrow, CSV or lines of JSON. The same rows give the same bytes. */
+
+import { encodeBase58 } from '@sluice/base/base58';
+import { elementAt } from '@sluice/base/element-at';
+import { type ArrowField, type ArrowType, usesDictionary } from './arrow-type.ts';
+import { buildColumns } from './build-columns.ts';
+import { END_OF_STREAM, encodeBatch, encodeDictionary, encodeSchema } from './ipc-messages.ts';
 import {
   type ArrowBatch,
   type ArrowValue,
   isArrowList,
   isArrowStruct,
   valuesOf,
-} from '@sluice/arrow/ipc-reader';
-import { ParquetWriter } from '@sluice/arrow/parquet/parquet-writer';
-import { encodeBase58 } from '@sluice/base/base58';
-import { elementAt } from '@sluice/base/element-at';
+} from './ipc-reader.ts';
+import { ParquetWriter } from './parquet/parquet-writer.ts';
 
 export const EXPORT_FORMATS = ['parquet', 'arrow', 'csv', 'jsonl'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
@@ -145,5 +140,10 @@ function csvCell(type: ArrowType, value: ArrowValue): string {
   if (value === null) return '';
   const isNested = type.kind === 'list' || type.kind === 'struct';
   const text = isNested ? jsonOf(type, value) : textOf(type, value);
+  return quoteCsv(text);
+}
+
+/** Quotes a cell of CSV if it has to be (RFC 4180). */
+export function quoteCsv(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
