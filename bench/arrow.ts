@@ -83,9 +83,9 @@ function compare(engine: Engine, query: Query, runCount: number): string[] {
     ]) {
       const startMs = usedMs();
       each.byteCount = 0;
-      const { query: asked, writer } = each;
+      const { query: request, writer } = each;
       const options = writer === undefined ? {} : { writer };
-      for (const piece of engine.run('corpus', asked, options)) each.byteCount += piece.length;
+      for (const piece of engine.run('corpus', request, options)) each.byteCount += piece.length;
       if (run >= 0) each.samples.push(usedMs() - startMs);
     }
   const ms = ({ samples }: Side) => quantilesOf(samples).p50;

@@ -50,7 +50,7 @@ function simulateBlock(slot: number): BenchBlock {
   const block = new SimulatedChain({ skipRate: 0 }).blockAt(slot);
   assert(block !== undefined, 'a chain without skips has every block');
   const generator = new BlockGenerator(parseContentOptions({ profile: '2025' }));
-  const asked = { transactionDetails: 'full', rewards: true } as const;
-  const { json } = renderRawBlock(generator.generate(block), asked);
+  const options = { transactionDetails: 'full', rewards: true } as const;
+  const { json } = renderRawBlock(generator.generate(block), options);
   return { slot: slot as Slot, bytes: new Uint8Array(json) };
 }

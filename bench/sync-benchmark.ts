@@ -88,7 +88,7 @@ async function measure(options: Run, print: (line: string) => void): Promise<voi
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-sync-'));
   const file = join(folder, 'rows');
   const psql = (...statements: string[]) =>
-    execFileSync('psql', [to, '-qtA', ...statements.flatMap((one) => ['-c', one])], {
+    execFileSync('psql', [to, '-qtA', ...statements.flatMap((statement) => ['-c', statement])], {
       encoding: 'utf8',
       env: { ...process.env, PGOPTIONS: '-c client_min_messages=warning' },
     }).trim();

@@ -29,8 +29,8 @@ export function linesOf(body: QueryBody, table: ArrowTable): QueryBody {
   }
   const fields = body['fields'] as Readonly<Record<string, unknown>>;
   const kinds = Object.values(RECORD_ARRAYS);
-  const own = wanted === undefined ? undefined : RECORD_ARRAYS[wanted];
-  const others = kinds.filter((kind) => kind !== own).map((kind) => [kind, {}] as const);
+  const wantedKind = wanted === undefined ? undefined : RECORD_ARRAYS[wanted];
+  const others = kinds.filter((kind) => kind !== wantedKind).map((kind) => [kind, {}] as const);
   return { ...selected, fields: { ...fields, ...Object.fromEntries(others) } };
 }
 

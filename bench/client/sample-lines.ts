@@ -1,5 +1,4 @@
 import { selectEveryField } from '@sluice/protocol/field-table';
-import { answerSegments } from '@sluice/server/dist/engine/answer-segments.js';
 import { Engine } from '@sluice/server/dist/engine/engine.js';
 import { buildSegment } from '@sluice/server/dist/segment/write/build-segment.js';
 import { corpusBlocks } from '../corpus-blocks.ts';
@@ -30,7 +29,7 @@ export function makeSamples(blockCount: number): Sample[] {
   return choices.map(([name, chosen]) => {
     const items = Object.fromEntries(chosen.map((array) => [array, [{}]]));
     const query = { fromBlock: 0, fields: everyField, ...items };
-    const text = Buffer.concat([...answerSegments(engine, ['corpus'], parseBody(query))]);
+    const text = Buffer.concat([...engine.run('corpus', parseBody(query), { endsCoverage: true })]);
     return { name, query, lines: text.toString().trimEnd().split('\n') };
   });
 }

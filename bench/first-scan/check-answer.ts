@@ -18,7 +18,7 @@ const arrayStart = Buffer.from('":[');
  * Reads an answer and hashes its lines. A line without records that was neither requested nor is the last one marks progress. The time of
  * these lines varies, so they are ignored.
  */
-export async function checkAnswer(asked: ScanRequest, query: ScanQuery): Promise<CheckedAnswer> {
+export async function checkAnswer(request: ScanRequest, query: ScanQuery): Promise<CheckedAnswer> {
   const hash = createHash('sha256');
   const matchedSlots: number[] = [];
   let open: Buffer[] = [];
@@ -26,9 +26,9 @@ export async function checkAnswer(asked: ScanRequest, query: ScanQuery): Promise
     const number = numberOfLine(line);
     const isMatch = query.isOfAllBlocks || line.includes(arrayStart);
     if (isMatch) matchedSlots.push(number);
-    if (isMatch || number === asked.range.last) hash.update(line);
+    if (isMatch || number === request.range.last) hash.update(line);
   };
-  const { textBytes } = await readAnswer(asked, (piece) => {
+  const { textBytes } = await readAnswer(request, (piece) => {
     let start = 0;
     for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, start)) {
       takeLine(Buffer.concat([...open, piece.subarray(start, end + 1)]));

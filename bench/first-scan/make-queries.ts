@@ -100,8 +100,8 @@ export function makeQueries({
 
 /** Returns an item with filters by program, by the first byte of the data, and by the account at position 1. */
 function placeItem(counts: SampleCounts): object {
-  const place = [known.TOKEN, '0x01', known.WRAPPED_COIN];
-  const [programId, d1, a1] = counts.hasPlace(...place) ? place : counts.topPosition();
+  const position = [known.TOKEN, '0x01', known.WRAPPED_COIN];
+  const [programId, d1, a1] = counts.hasPosition(...position) ? position : counts.topPosition();
   return { programId: [programId], d1: [d1], a1: [a1], ...everythingOfTransaction };
 }
 

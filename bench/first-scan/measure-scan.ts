@@ -54,10 +54,10 @@ export class ScanMeasurement {
     const { options } = this.#setup;
     const firstMs: number[] = [];
     for (let run = 1; run < options.runCount; run++)
-      firstMs.push(await this.#inService(async ({ asked }) => (await readAnswer(asked)).ms));
-    const last = await this.#inService(({ asked }) => this.#scanRepeatedly(asked, checked));
+      firstMs.push(await this.#inService(async ({ request }) => (await readAnswer(request)).ms));
+    const last = await this.#inService(({ request }) => this.#scanRepeatedly(request, checked));
     firstMs.push(last.firstMs);
-    const lines = await this.#inService(({ asked }) => this.#timeFirstLines(asked, checked));
+    const lines = await this.#inService(({ request }) => this.#timeFirstLines(request, checked));
     return {
       encoding: this.#encoding,
       sentBytes: last.sentBytes,
@@ -75,7 +75,7 @@ export class ScanMeasurement {
   }
 
   async #inService<Result>(
-    use: (warm: { service: ServiceProcess; asked: ScanRequest }) => Promise<Result>,
+    use: (warm: { service: ServiceProcess; request: ScanRequest }) => Promise<Result>,
   ): Promise<Result> {
     const warm = await startWarmService(this.#setup, this.#query, this.#encoding);
     const { process } = warm.service;
@@ -89,13 +89,13 @@ export class ScanMeasurement {
     }
   }
 
-  async #scanRepeatedly(asked: ScanRequest, checked: CheckedAnswer) {
+  async #scanRepeatedly(request: ScanRequest, checked: CheckedAnswer) {
     const { options } = this.#setup;
-    const first = await readAnswer(asked);
+    const first = await readAnswer(request);
     const repeatedMs: number[] = [];
     for (let run = 0; run < options.repeatCount; run++)
-      repeatedMs.push((await readAnswer(asked)).ms);
-    const streams = await measureStreams(asked, {
+      repeatedMs.push((await readAnswer(request)).ms);
+    const streams = await measureStreams(request, {
       streamCount: options.streamCount,
       textBytes: checked.textBytes,
     });
@@ -103,24 +103,24 @@ export class ScanMeasurement {
   }
 
   /** Starts from the first matching block of each segment. */
-  async #timeFirstLines(asked: ScanRequest, { matchedSlots }: CheckedAnswer): Promise<number[]> {
+  async #timeFirstLines(request: ScanRequest, { matchedSlots }: CheckedAnswer): Promise<number[]> {
     const starts = this.#setup.stored.segments.flatMap(({ firstSlot, lastSlot }) => {
       const first = matchedSlots.find((slot) => slot >= firstSlot && slot <= lastSlot);
       return first ?? [];
     });
     const samples: number[] = [];
     for (const first of starts.slice(0, lineSampleCountMax)) {
-      samples.push(await timeFirstLine({ ...asked, range: { ...asked.range, first } }));
+      samples.push(await timeFirstLine({ ...request, range: { ...request.range, first } }));
       await sleep(streamEndMs);
     }
     return samples;
   }
 
-  async #scanCold(warm: { service: ServiceProcess; asked: ScanRequest }) {
+  async #scanCold(warm: { service: ServiceProcess; request: ScanRequest }) {
     const { process } = warm.service;
     if (!dropFileCache(this.#setup.stored.segments.map(({ path }) => path))) return undefined;
     const before = process.diskBytesRead();
-    const { ms } = await readAnswer(warm.asked);
+    const { ms } = await readAnswer(warm.request);
     return { ms, diskBytes: process.diskBytesRead() - before };
   }
 }

@@ -18,12 +18,12 @@ const oneStreamMsMin = 300;
 const roundCountMax = 50;
 
 export async function measureStreams(
-  asked: ScanRequest,
+  request: ScanRequest,
   { streamCount, textBytes }: { readonly streamCount: number; readonly textBytes: number },
 ): Promise<StreamsResult> {
-  const { first, last } = asked.range;
+  const { first, last } = request.range;
   const share = Math.min(1, textBytesMax / (streamCount * textBytes));
-  const part = { ...asked, range: { first, last: first + Math.floor((last - first) * share) } };
+  const part = { ...request, range: { first, last: first + Math.floor((last - first) * share) } };
   const once = await readAnswer(part);
   const roundCount = Math.min(roundCountMax, Math.ceil(oneStreamMsMin / once.ms));
   const oneMs = await scanRounds(part, once, roundCount);
@@ -42,15 +42,15 @@ export async function measureStreams(
 
 /** Returns the time of several consecutive scans. */
 async function scanRounds(
-  asked: ScanRequest,
+  request: ScanRequest,
   whole: ScanResponse,
   roundCount: number,
 ): Promise<number> {
   let total = 0;
   for (let round = 0; round < roundCount; round++) {
-    const { ms, sentBytes } = await drainAnswer(asked);
+    const { ms, sentBytes } = await drainAnswer(request);
     // The service may end a response early, but it sends a bounded range of history completely.
-    if (asked.encoding === 'identity' && sentBytes < whole.textBytes)
+    if (request.encoding === 'identity' && sentBytes < whole.textBytes)
       throw new ScenarioFailure(`a stream ended after ${sentBytes} of ${whole.textBytes} bytes`);
     total += ms;
   }

@@ -30,11 +30,11 @@ const gunzipChunkBytes = 1 << 20;
  * Reads an answer completely. Decompression is not part of the measured time, because the service is measured and not the client.
  */
 export async function readAnswer(
-  asked: ScanRequest,
+  request: ScanRequest,
   onText: (piece: Buffer) => void = () => {},
 ): Promise<ScanResponse> {
   const total = { ms: 0, textBytes: 0, sentBytes: 0, requestCount: 0 };
-  for (let first = asked.range.first; first <= asked.range.last; ) {
+  for (let first = request.range.first; first <= request.range.last; ) {
     const lastLine = new LastLine();
     const take = (piece: Buffer) => {
       total.textBytes += piece.length;
@@ -42,7 +42,7 @@ export async function readAnswer(
       onText(piece);
     };
     const startMs = performance.now();
-    const response = await send({ ...asked, range: { ...asked.range, first } });
+    const response = await send({ ...request, range: { ...request.range, first } });
     const packed: Buffer[] = [];
     const isPacked = response.headers['content-encoding'] === 'gzip';
     response.on('data', (piece: Buffer) => {
@@ -63,9 +63,11 @@ export async function readAnswer(
 }
 
 /** Reads and discards the response of one request. It is not decompressed, because that would take processor time from concurrent streams. */
-export async function drainAnswer(asked: ScanRequest): Promise<{ ms: number; sentBytes: number }> {
+export async function drainAnswer(
+  request: ScanRequest,
+): Promise<{ ms: number; sentBytes: number }> {
   const startMs = performance.now();
-  const response = await send(asked);
+  const response = await send(request);
   let sentBytes = 0;
   response.on('data', (piece: Buffer) => {
     sentBytes += piece.length;
@@ -75,9 +77,9 @@ export async function drainAnswer(asked: ScanRequest): Promise<{ ms: number; sen
 }
 
 /** Returns the time from a request to the end of its first line, and abandons the rest. */
-export async function timeFirstLine(asked: ScanRequest): Promise<number> {
+export async function timeFirstLine(request: ScanRequest): Promise<number> {
   const startMs = performance.now();
-  const response = await send(asked);
+  const response = await send(request);
   const isPacked = response.headers['content-encoding'] === 'gzip';
   const text = isPacked ? response.pipe(createGunzip()) : response;
   let ms: number | undefined;

@@ -12,7 +12,7 @@ export class SampleCounts {
   transactionCount = 0;
   readonly #calls: Readonly<Record<'d1' | 'd8', Counts>> = { d1: new Map(), d8: new Map() };
   /** By program, d1 and the account at position 1. */
-  readonly #places: Counts = new Map();
+  readonly #positions: Counts = new Map();
   readonly #preOwners: Counts = new Map();
   readonly #postOwners: Counts = new Map();
   readonly #mints: Counts = new Map();
@@ -26,8 +26,8 @@ export class SampleCounts {
     return this.#calls[name].has(call.join(' '));
   }
 
-  hasPlace(...place: readonly string[]): boolean {
-    return this.#places.has(place.join(' '));
+  hasPosition(...position: readonly string[]): boolean {
+    return this.#positions.has(position.join(' '));
   }
 
   hasPreOwner(owner: string): boolean {
@@ -60,7 +60,7 @@ export class SampleCounts {
 
   /** Returns the most frequent program, d1 and account at position 1. */
   topPosition(): readonly string[] {
-    return ranked(this.#places)[0]?.split(' ') ?? [];
+    return ranked(this.#positions)[0]?.split(' ') ?? [];
   }
 
   topPreOwner(): string | undefined {
@@ -88,7 +88,7 @@ export class SampleCounts {
       if (d8 !== null) count(this.#calls.d8, `${programId} ${d8}`);
       if (d1 === null) continue;
       count(this.#calls.d1, `${programId} ${d1}`);
-      if (accounts[1] !== undefined) count(this.#places, `${programId} ${d1} ${accounts[1]}`);
+      if (accounts[1] !== undefined) count(this.#positions, `${programId} ${d1} ${accounts[1]}`);
     }
     for (const { preOwner, postOwner, postMint } of block.tokenBalances) {
       if (preOwner !== null) count(this.#preOwners, preOwner);

@@ -18,7 +18,7 @@ export interface Setup {
 export interface WarmService {
   readonly service: ServiceProcess;
   /** The query over the whole range of the dataset. None of its segments is open, and the page cache has all of them. */
-  readonly asked: ScanRequest;
+  readonly request: ScanRequest;
   /** The time from the first request of the process to the end of its first line. */
   readonly processFirstLineMs: number;
 }
@@ -44,7 +44,7 @@ export async function startWarmService(
     await readAnswer(warm);
   loadFileCache(stored.segments.map(({ path }) => path));
   const whole = { first: raw.firstSlot, last: raw.lastSlot };
-  return { service, asked: { ...warm, dataset: DATASET, range: whole }, processFirstLineMs };
+  return { service, request: { ...warm, dataset: DATASET, range: whole }, processFirstLineMs };
 }
 
 /** Returns the options that name a configuration file, if one is needed. */

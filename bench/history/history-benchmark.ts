@@ -106,8 +106,10 @@ async function measure(
     make: (draft) => makeDataset(draft, options, printTenths(label, print)),
   });
   const madeSeconds = (performance.now() - startMs) / 1000;
-  const own = join(folder, datasetName);
-  const [data, index, lists] = ['segments', 'indexes', 'lists'].map((name) => sizeOf(own, name));
+  const dataFolder = join(folder, datasetName);
+  const [data, index, lists] = ['segments', 'indexes', 'lists'].map((name) =>
+    sizeOf(dataFolder, name),
+  );
   const blockCount = segmentCount * blocksPerSegment;
   const share = (100 * (index?.bytes ?? 0)) / (data?.bytes ?? 1);
   print(`${label}: ${blockCount.toLocaleString('en')} blocks in ${data?.count} segment files`);
@@ -115,9 +117,9 @@ async function measure(
     `  ${gigabytesOf(data?.bytes ?? 0)} of segments, ${gigabytesOf(index?.bytes ?? 0)} of indexes (${share.toFixed(1)} %) in ${index?.count} files, ${lists?.count} lists, prepared in ${madeSeconds.toFixed(0)} s`,
   );
   const values: [name: string, value: number, unit: Measure['unit']][] = [
-    ['commit-bytes', await measureCommit(own), 'bytes'],
+    ['commit-bytes', await measureCommit(dataFolder), 'bytes'],
   ];
-  const service = await measureStart(folder, own);
+  const service = await measureStart(folder, dataFolder);
   values.push(['start-ms', service.startMs, 'ms']);
   try {
     const answers = createHash('sha256');
@@ -132,7 +134,7 @@ async function measure(
   } finally {
     await service.started.process.stop('SIGTERM');
   }
-  const bare = readBareMs(own);
+  const bare = readBareMs(dataFolder);
   print(`  baseline: read 4 kB of 10 files, one after another: ${bare.toFixed(2)} ms`);
   for (const [name, value, unit] of values) {
     const ratio = unit === 'ms' ? ` (${(value / bare).toFixed(1)} × the baseline)` : '';
@@ -202,8 +204,8 @@ async function measureCommit(folder: string): Promise<number> {
 }
 
 /** Returns the time from the start of the command to its first answer, with files that are not in the page cache. */
-async function measureStart(folder: string, own: string) {
-  const files = ['journal', 'lists', 'indexes'].flatMap((name) => filesOf(own, name));
+async function measureStart(folder: string, dataFolder: string) {
+  const files = ['journal', 'lists', 'indexes'].flatMap((name) => filesOf(dataFolder, name));
   for (let at = 0; at < files.length; at += 500) dropFileCache(files.slice(at, at + 500));
   const startMs = performance.now();
   const started = await ServiceProcess.start(folder);
@@ -217,8 +219,8 @@ async function measureService(
   answers: ReturnType<typeof createHash>,
 ): Promise<Record<string, number>> {
   const lastBlock = segmentCount * blocksPerSegment;
-  const look = async (number: number, place: number) => {
-    const path = `/datasets/${datasetName}/transactions/${signatureOf(seed, number, place)}`;
+  const lookUp = async (number: number, index: number) => {
+    const path = `/datasets/${datasetName}/transactions/${signatureOf(seed, number, index)}`;
     const startMs = performance.now();
     const response = await fetch(`http://127.0.0.1:${service.port}${path}`);
     const body = await response.text();
@@ -252,14 +254,14 @@ async function measureService(
     return quantilesOf(samples).p50;
   };
   const spread = (i: number) => Math.floor((lastBlock * i) / repeatCount);
-  const firstUnknown = await look(-1, 1_000);
+  const firstUnknown = await lookUp(-1, 1_000);
   const firstRare = await rare();
   return {
     'unknown-signature-first-ms': firstUnknown,
-    'unknown-signature-ms': await repeat((i) => look(-1, i)),
+    'unknown-signature-ms': await repeat((i) => lookUp(-1, i)),
     // Each is in another segment. The second time, another transaction of the same segment is requested where it has one.
-    'signature-first-ms': await repeat((i) => look(spread(i), 0)),
-    'signature-ms': await repeat((i) => look(Math.min(spread(i) + 1, lastBlock - 1), 0)),
+    'signature-first-ms': await repeat((i) => lookUp(spread(i), 0)),
+    'signature-ms': await repeat((i) => lookUp(Math.min(spread(i) + 1, lastBlock - 1), 0)),
     'rare-account-first-ms': firstRare,
     'rare-account-ms': await repeat(rare),
   };

@@ -84,9 +84,9 @@ async function measureProcess(
 ): Promise<string> {
   const service = await ServiceProcess.start(folder);
   const answers = new Set<string>();
-  const look = async (kind: keyof Samples, number: number, place: number) => {
+  const lookUp = async (kind: keyof Samples, number: number, index: number) => {
     const startMs = performance.now();
-    const path = `/datasets/${datasetName}/transactions/${signatureOf(seed, number, place)}`;
+    const path = `/datasets/${datasetName}/transactions/${signatureOf(seed, number, index)}`;
     const response = await fetch(`http://127.0.0.1:${service.port}${path}`);
     const body = await response.text();
     samples[kind].push(performance.now() - startMs);
@@ -98,11 +98,11 @@ async function measureProcess(
   try {
     await service.head();
     // No segment has these numbers.
-    await look('first', -1, 0);
+    await lookUp('first', -1, 0);
     for (let i = 1; i <= repeatCount; i++) {
-      await look('absent', -1, i);
-      await look('oldest', 0, 0);
-      await look('newest', segmentCount - 1, 0);
+      await lookUp('absent', -1, i);
+      await lookUp('oldest', 0, 0);
+      await lookUp('newest', segmentCount - 1, 0);
     }
   } finally {
     await service.process.stop('SIGTERM');

@@ -53,22 +53,25 @@ export async function makeDataset(
   shape: DatasetShape,
   onProgress: (share: number) => void = () => undefined,
 ): Promise<void> {
-  const own = join(folder, datasetName);
+  const datasetFolder = join(folder, datasetName);
   const rules = {
     genesisHash: null,
     votes: 'drop',
     metaOptional: false,
     allowMissing: [],
   } as const;
-  await createDataset(own, { name: datasetName, aliases: [], ...rules }, { fs: nodeFs });
+  await createDataset(datasetFolder, { name: datasetName, aliases: [], ...rules }, { fs: nodeFs });
   const limits = shape.mergeBytes === undefined ? {} : { mergeBytes: shape.mergeBytes };
   const makeIndex = makeIndexInThread;
   const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => true, makeIndex };
-  const dataset = await Dataset.open({ folder: own, realTime: false, limits }, dependencies);
+  const dataset = await Dataset.open(
+    { folder: datasetFolder, realTime: false, limits },
+    dependencies,
+  );
   try {
     const anchor = { number: toSlot(firstSlot - 1), hash: toBlockHash(hashText(shape.seed, -1)) };
     await dataset.commit([{ kind: 'create', anchor }]);
-    mkdirSync(join(own, 'segments'), { recursive: true });
+    mkdirSync(join(datasetFolder, 'segments'), { recursive: true });
     let segments: SealedSegment[] = [];
     let madeCount = 0;
     const commit = async () => {
@@ -78,7 +81,7 @@ export async function makeDataset(
       await dataset.finishUpkeep();
       onProgress(madeCount / shape.segmentCount);
     };
-    for (const segment of writeSegments(join(own, 'segments'), shape))
+    for (const segment of writeSegments(join(datasetFolder, 'segments'), shape))
       if (segments.push(segment) === commitCount) await commit();
     if (segments.length > 0) await commit();
   } finally {
@@ -136,16 +139,16 @@ function derive(block: Block, shape: DatasetShape, number: number): Block {
       parentHash: toBlockHash(hashText(seed, number - 1)),
       height: number,
     },
-    transactions: block.transactions.map((transaction, place) => ({
+    transactions: block.transactions.map((transaction, index) => ({
       ...transaction,
       signatures: Array.from({ length: signaturesPerTransaction }, (_, i) =>
-        signatureOf(seed, number, place * signaturesPerTransaction + i),
+        signatureOf(seed, number, index * signaturesPerTransaction + i),
       ),
       accountKeys: [
         ...transaction.accountKeys,
         ...Array.from({ length: newAccountsPerTransaction }, (_, i) =>
           toAddress(
-            createHash('sha256').update(`account ${seed} ${number} ${place} ${i}`).digest(),
+            createHash('sha256').update(`account ${seed} ${number} ${index} ${i}`).digest(),
           ),
         ),
       ],
@@ -169,7 +172,7 @@ function hashText(seed: number, number: number): string {
   return encodeBase58(createHash('sha256').update(`block ${seed} ${number}`).digest());
 }
 
-/** Returns a signature by the number of its block and its place in the block. */
-export function signatureOf(seed: number, number: number, place: number): Signature {
-  return toSignature(createHash('sha512').update(`signature ${seed} ${number} ${place}`).digest());
+/** Returns a signature by the number of its block and its index in the block. */
+export function signatureOf(seed: number, number: number, index: number): Signature {
+  return toSignature(createHash('sha512').update(`signature ${seed} ${number} ${index}`).digest());
 }

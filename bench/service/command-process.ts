@@ -155,13 +155,13 @@ export class CommandProcess {
         this.#child.kill('SIGKILL');
         reject(this.#failure('did not start in time'));
       }, startMsMax);
-      const look = () => {
+      const checkOutput = () => {
         const found = pattern.exec(this.#output);
         if (found === null) return;
         clearTimeout(late);
         resolve(found.slice(1));
       };
-      this.#child.stdout?.on('data', look);
+      this.#child.stdout?.on('data', checkOutput);
       this.#child.once('exit', (code) => {
         clearTimeout(late);
         reject(this.#failure(`ended with ${code}`));

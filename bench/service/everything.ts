@@ -82,8 +82,8 @@ async function measure({ service, engine }: Subjects, context: ScenarioContext):
   const endMs = performance.now() + options.seconds * 1000;
   progress(`measuring for ${options.seconds} s`);
   while (performance.now() < endMs) {
-    const one = await engine.run({ ...once, isHashed: false });
-    speeds.engine.push(answer.bytes / (one.samples[0]?.wallMs ?? 0));
+    const single = await engine.run({ ...once, isHashed: false });
+    speeds.engine.push(answer.bytes / (single.samples[0]?.wallMs ?? 0));
     speeds.identity.push(answer.bytes / (await drain(service.port, body, 'identity')));
     const cpu = service.process.cpuSeconds();
     const gzipMs = await drain(service.port, short, 'gzip');

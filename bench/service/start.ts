@@ -31,7 +31,7 @@ export const startScenario: Scenario = {
     const service = await ServiceProcess.start(data);
     const head = (await service.head()) ?? 0;
     await service.process.stop('SIGKILL');
-    const body = { fromBlock: head - askedSlots, toBlock: head, ...asked };
+    const body = { fromBlock: head - askedSlots, toBlock: head, ...allBlocks };
     progress(`starting again and again for ${seconds} s`);
     const result = await startRepeatedly(data, body, seconds);
     const { p50, p95 } = quantilesOf(result.startMs);
@@ -44,7 +44,7 @@ export const startScenario: Scenario = {
   },
 };
 
-const asked = { includeAllBlocks: true, transactions: [{}] };
+const allBlocks = { includeAllBlocks: true, transactions: [{}] };
 
 async function startRepeatedly(data: string, body: object, seconds: number) {
   const startMs: number[] = [];

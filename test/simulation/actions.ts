@@ -156,8 +156,8 @@ const totalWeight = Object.values(weights).reduce((sum, weight) => sum + weight,
 
 export function act(world: World, random: Random): void | Promise<void> {
   let left = random.unit() * totalWeight;
-  const name = names.find((one) => {
-    left -= weights[one];
+  const name = names.find((action) => {
+    left -= weights[action];
     return left < 0;
   });
   world.count(name ?? 'wait');

@@ -141,7 +141,7 @@ export class Ledger {
     const transactions = payers.map((payer, transactionIndex) => ({
       ...neutralRecord('transaction'),
       transactionIndex,
-      accountKeys: [payer, random.pick(this.accounts.filter((one) => one !== payer))],
+      accountKeys: [payer, random.pick(this.accounts.filter((account) => account !== payer))],
       numRequiredSignatures: 1,
       signatures: [toSignature(this.#randomBytes(64))],
       fee: 2n ** 63n + BigInt(slot),

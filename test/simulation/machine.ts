@@ -71,7 +71,7 @@ export class Machine {
     const { random, scheduler, ledger, sources, servers } = this.#dependencies;
     const number = this.#processCount++;
     // A copy of a feed is made anew by each process, and counts its states anew.
-    if (settings.place === 'cluster') this.model.expectNewVersions();
+    if (settings.storage === 'cluster') this.model.expectNewVersions();
     const service = new SimulatedService(settings, {
       name: `${this.name}-${number}`,
       disk: this.disk,
@@ -137,7 +137,7 @@ export class Machine {
 
   /** Stops the process, and makes its dataset one of format 2, which the next process upgrades. */
   async age(): Promise<void> {
-    if (this.isBroken || this.#options.settings.place !== 'folder') return;
+    if (this.isBroken || this.#options.settings.storage !== 'folder') return;
     await this.stop();
     const { snapshot } = this.model.current ?? {};
     // That format has neither lists nor indexes.
@@ -158,19 +158,19 @@ export class Machine {
     const dataset = service?.dataset;
     if (dataset === undefined || dataset.snapshot().start === null) return true;
     if (service !== undefined && service.life.pausedUntilMs >= this.#nowMs) return true;
-    const usesServers = this.#options.settings.place !== 'folder';
+    const usesServers = this.#options.settings.storage !== 'folder';
     if (usesServers && this.#dependencies.servers.isBroken) return true;
     return this.diskFault !== undefined || this.damages.size > 0;
   }
 
   readonly mayFail = (sinceMs: number): boolean =>
-    this.#brokenMs >= sinceMs - failMsMax[this.#options.settings.place];
+    this.#brokenMs >= sinceMs - failMsMax[this.#options.settings.storage];
 
   readonly mayLag = (sinceMs: number): boolean =>
-    this.#options.settings.place === 'cluster' && this.mayFail(sinceMs);
+    this.#options.settings.storage === 'cluster' && this.mayFail(sinceMs);
 
   /** Shows the state of the dataset to the model, if it is another one than before. */
-  look(): void {
+  observe(): void {
     if (this.isBroken) this.#brokenMs = this.#nowMs;
     const snapshot = (this.service ?? this.#stopping)?.dataset?.snapshot();
     if (snapshot === undefined || snapshot === this.model.current?.snapshot) return;
@@ -206,7 +206,7 @@ export class Machine {
     const raised = alarms.filter((code) => !lastingAlarms.has(code));
     if (raised.length > 0) return `alarms of ${this.name} remain: ${raised.join()}`;
     // Objects of a bucket are removed after an hour.
-    if (this.#options.settings.place !== 'folder') return undefined;
+    if (this.#options.settings.storage !== 'folder') return undefined;
     const left = this.disk.paths().find((path) => leftovers.includes(path));
     if (left !== undefined) return `an upgrade has not removed ${left}`;
     const unused = this.model.current?.snapshot.unused ?? [];

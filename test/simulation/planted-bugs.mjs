@@ -1,12 +1,12 @@
 /**
  * Bugs of the kinds that engineers make. `npm run test:bugs` plants each of them in a copy of the repository and reports what finds it: the
- * simulation, or else the named tests. `find` occurs once in the file. `place` restricts the simulation to worlds of one kind.
+ * simulation, or else the named tests. `find` occurs once in the file. `storage` restricts the simulation to worlds with one kind of storage.
  */
 
 const server = 'packages/server/src';
 const client = 'packages/client/src';
 
-/** @type {readonly { name: string, file: string, find: string, replace: string, place?: string, tests?: readonly string[] }[]} */
+/** @type {readonly { name: string, file: string, find: string, replace: string, storage?: string, tests?: readonly string[] }[]} */
 export const plantedBugs = [
   {
     name: 'a commit is not synchronized',
@@ -279,7 +279,7 @@ export const plantedBugs = [
   },
   {
     name: 'bytes that were fetched in advance are never given back',
-    file: `${server}/object-store/byte-budget.ts`,
+    file: `${server}/object-store/cached-object.ts`,
     find: 'this.#usedBytes -= bytes;',
     replace: 'this.#usedBytes -= bytes * 0;',
     tests: [`${server}/object-store`],
@@ -326,7 +326,7 @@ export const plantedBugs = [
     file: `${server}/ingest/ingester.ts`,
     find: '      await Promise.allSettled(parts);\n',
     replace: '',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/ingest/ingester-follow.test.ts`],
   },
   {
@@ -334,7 +334,7 @@ export const plantedBugs = [
     file: `${server}/cluster/kv-lease.ts`,
     find: 'if (clock.nowMs() >= deadlineMs() || !(await this.#isOurs())) this.#lost.abort();',
     replace: 'if (clock.nowMs() < 0 && !(await this.#isOurs())) this.#lost.abort();',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/kv-lease.test.ts`],
   },
   {
@@ -342,7 +342,7 @@ export const plantedBugs = [
     file: `${server}/cluster/replica.ts`,
     find: 'throw this.#endLeading(error);',
     replace: 'throw this.#isLeading ? error : this.#endLeading(error);',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/replica.test.ts`],
   },
   {
@@ -350,7 +350,7 @@ export const plantedBugs = [
     file: `${server}/cluster/replica.ts`,
     find: 'if (i < doneCount) continue;',
     replace: 'if (i < doneCount && sequence < 0) continue;',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/replica.test.ts`],
   },
   {
@@ -359,7 +359,7 @@ export const plantedBugs = [
     find: 'const sequence = this.#sequences.get(version);',
     replace:
       'const sequence = version < 0 ? this.#sequences.get(version) : (this.#published?.sequence ?? this.#applied);',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/replica.test.ts`],
   },
   {
@@ -367,7 +367,7 @@ export const plantedBugs = [
     file: `${server}/cluster/replica.ts`,
     find: 'if (stalledCount >= stalledCountMax || ',
     replace: 'if (stalledCount >= stalledCountMax * 1_000 || ',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/replica.test.ts`],
   },
   {
@@ -375,7 +375,7 @@ export const plantedBugs = [
     file: `${server}/cluster/replica.ts`,
     find: 'return this.applied >= last;',
     replace: 'return this.applied >= 0 || last < 0;',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/replica.test.ts`],
   },
   {
@@ -384,7 +384,7 @@ export const plantedBugs = [
     find: 'await this.#dependencies.publish?.(commits, payloads);\n    await this.#journal.append(encodeCommits(commits), payloads);',
     replace:
       'await this.#journal.append(encodeCommits(commits), payloads);\n    await this.#dependencies.publish?.(commits, payloads);',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/replica.test.ts`],
   },
   {
@@ -392,7 +392,7 @@ export const plantedBugs = [
     file: `${server}/cluster/feed-trimmer.ts`,
     find: 'Math.min(sequence, ...blocks.map(([first]) => first))',
     replace: 'Math.max(sequence, ...blocks.map(([first]) => first))',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/feed-trimmer.test.ts`],
   },
   {
@@ -400,7 +400,7 @@ export const plantedBugs = [
     file: `${server}/cluster/collect-bucket.ts`,
     find: '...leases.map(({ sinceUnixMs }) => sinceUnixMs),',
     replace: '...leases.map(() => nowUnixMs),',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/bucket.test.ts`],
   },
   {
@@ -408,7 +408,7 @@ export const plantedBugs = [
     file: `${server}/object-store/cached-object.ts`,
     find: "if (this.#file === file && this.runs === '') this.evict();",
     replace: "if (this.#file !== file && this.runs === '') this.evict();",
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/object-store`],
   },
   {
@@ -416,7 +416,7 @@ export const plantedBugs = [
     file: `${server}/cluster/take-turns.ts`,
     find: 'if (!ended.signal.aborted) replica.unlead();',
     replace: 'if (ended.signal.aborted) replica.unlead();',
-    place: 'cluster',
+    storage: 'cluster',
     tests: [`${server}/cluster/take-turns.test.ts`],
   },
 ];

@@ -93,9 +93,9 @@ function plant(copy, { file, find, replace }) {
 }
 
 /** Simulates worlds in the copy until one fails. Returns the violated rule. */
-function simulate(copy, { place }) {
+function simulate(copy, { storage }) {
   const args = ['--seconds', `${secondsMax}`, '--steps', '8000'];
-  if (place !== undefined) args.push('--place', place);
+  if (storage !== undefined) args.push('--storage', storage);
   const script = `import(${JSON.stringify(join(copy, bundle))}).then(({ simulate }) =>
     simulate(${JSON.stringify(args)}, console.log))`;
   const child = spawn(process.execPath, ['-e', script], { cwd: copy });

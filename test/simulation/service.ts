@@ -42,7 +42,7 @@ import { startSimulatedThread } from './threads.ts';
 
 export interface ServiceSettings {
   /** `folder`: everything is on the disk. `bucket`: segments are in a bucket. `cluster`: the journal is a feed that machines share. */
-  readonly place: 'folder' | 'bucket' | 'cluster';
+  readonly storage: 'folder' | 'bucket' | 'cluster';
   /** Whether this machine of a cluster never writes. */
   readonly isReader: boolean;
   readonly cacheBytesMax: number;
@@ -141,9 +141,9 @@ export class SimulatedService {
   }
 
   async #openAt(fs: ProcessDisk, clock: Clock): Promise<OpenedDataset> {
-    const { place, isReader, cacheBytesMax, limits, messageBytesMax } = this.#settings;
+    const { storage, isReader, cacheBytesMax, limits, messageBytesMax } = this.#settings;
     const open = (remote: Remote = {}) => this.#openDataset(fs, clock, remote);
-    if (place === 'folder') return { dataset: await open() };
+    if (storage === 'folder') return { dataset: await open() };
     const { scheduler, random, servers, name } = this.#dependencies;
     const { life } = this;
     const requests = { servers, scheduler, life, random: random.fork('servers') };
@@ -158,7 +158,7 @@ export class SimulatedService {
     );
     this.#closers.add(() => bucket.cache.close());
     const shared = { fs, clock, log, bucket, open, tasks: this.#tasks };
-    if (place === 'bucket') {
+    if (storage === 'bucket') {
       const newWriter = () => name;
       return { dataset: await openBucketDataset(datasetFolder, { ...shared, newWriter }) };
     }
@@ -202,7 +202,7 @@ export class SimulatedService {
     const threads = { disk, scheduler, random: random.fork('threads'), life };
     const startThread = (data: Parameters<typeof startSimulatedThread>[0]) =>
       startSimulatedThread(data, threads);
-    const readsStore = this.#settings.place !== 'folder';
+    const readsStore = this.#settings.storage !== 'folder';
     const options = { threadCount: 2, cacheBytesMax: 1 << 20, readsStore };
     const pool = new EnginePool(options, { clock, startThread });
     this.#pool = pool;
@@ -237,7 +237,7 @@ export class SimulatedService {
         random: random.fork('ingest'),
         prepare: async (slot, bytes) => prepareSimulated(ledger, slot, bytes),
         open: ({ name }) => {
-          const state = sources.find((one) => one.name === name);
+          const state = sources.find((status) => status.name === name);
           if (state === undefined) throw new CodedError('dataset-missing', { dataset: name });
           return new SimulatedSource(state, { ledger, scheduler, random: asking, life });
         },

@@ -1,10 +1,10 @@
 /** The command `npm run simulate`. */
 import { parseArgs } from 'node:util';
 import { act } from './actions.ts';
-import { type Place, places } from './settings.ts';
+import { type StorageKind, storageChoices } from './settings.ts';
 import { World, type WorldResult } from './world.ts';
 
-const usage = `usage: npm run simulate -- [--seed N] [--steps M] [--seconds S] [--place P] [--actions A] [--skip RANGES] [--trace]
+const usage = `usage: npm run simulate -- [--seed N] [--steps M] [--seconds S] [--storage KIND] [--actions A] [--skip RANGES] [--trace]
 
 A step is one event: an operation of the disk, a message, a timer, a call of a source. Without --seed, worlds with fresh seeds of M steps each
 are simulated for S seconds (60 by default). P is folder, bucket or cluster; without it, the seed decides. --trace prints every event. --actions ends a world after that many actions, and --skip 0-9,20-29
@@ -19,7 +19,7 @@ type Range = readonly [first: number, last: number];
 interface RunOptions {
   readonly seed: number;
   readonly steps: number;
-  readonly place?: Place | undefined;
+  readonly storage?: StorageKind | undefined;
   readonly actionCountMax?: number;
   readonly skipped: readonly Range[];
   readonly trace?: Print | undefined;
@@ -44,7 +44,7 @@ async function simulateAs(args: readonly string[], print: Print): Promise<number
       seed: { type: 'string' },
       steps: { type: 'string', default: stepsDefault },
       seconds: { type: 'string', default: '60' },
-      place: { type: 'string' },
+      storage: { type: 'string' },
       actions: { type: 'string' },
       skip: { type: 'string', default: '' },
       trace: { type: 'boolean', default: false },
@@ -54,17 +54,17 @@ async function simulateAs(args: readonly string[], print: Print): Promise<number
   const steps = Number(values.steps);
   if (values.help) print(usage);
   if (values.help) return 0;
-  const place = places.find((one) => one === values.place);
-  if (place === undefined && values.place !== undefined) {
+  const storage = storageChoices.find((kind) => kind === values.storage);
+  if (storage === undefined && values.storage !== undefined) {
     print(usage);
     return 2;
   }
   if (values.seed === undefined)
-    return simulateFor(Number(values.seconds), { steps, place }, print);
+    return simulateFor(Number(values.seconds), { steps, storage }, print);
   const options: RunOptions = {
     seed: Number(values.seed),
     steps,
-    place,
+    storage,
     ...(values.actions === undefined ? {} : { actionCountMax: Number(values.actions) }),
     skipped: parseRanges(values.skip),
     trace: values.trace ? (text) => print(text.trimEnd()) : undefined,
@@ -83,7 +83,7 @@ async function simulateOne(options: RunOptions, print: Print): Promise<number> {
 /** Simulates worlds with fresh seeds until the time is over or one fails. */
 async function simulateFor(
   seconds: number,
-  world: Pick<RunOptions, 'steps' | 'place'>,
+  world: Pick<RunOptions, 'steps' | 'storage'>,
   print: Print,
 ): Promise<number> {
   const startMs = realMs();
@@ -116,14 +116,14 @@ function runWorld({ skipped, trace, ...options }: RunOptions): Promise<WorldResu
 
 async function reportFailure(
   { failure, actionCount }: WorldResult,
-  { seed, steps, place, skipped }: RunOptions,
+  { seed, steps, storage, skipped }: RunOptions,
   print: Print,
 ): Promise<void> {
   print(`failed after action ${actionCount - 1}: ${failure?.stack}`);
-  const options = { seed, steps, place, actionCountMax: actionCount };
+  const options = { seed, steps, storage, actionCountMax: actionCount };
   const left = await shrink({ ...options, skipped }, failure?.message ?? '');
   const skip = left.map(([first, last]) => `${first}-${last}`).join();
-  const world = `--seed ${seed} --steps ${steps}${place === undefined ? '' : ` --place ${place}`}`;
+  const world = `--seed ${seed} --steps ${steps}${storage === undefined ? '' : ` --storage ${storage}`}`;
   const command = `npm run simulate -- ${world} --actions ${actionCount}`;
   print(`${command}${skip && ` --skip ${skip}`}`);
 }

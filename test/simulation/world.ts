@@ -10,7 +10,7 @@ import { must, Violation } from './model.ts';
 import { makeQueries, Reader, type ReaderDependencies, type ReadPlan } from './reader.ts';
 import { RemoteServers } from './remote.ts';
 import { type Life, Scheduler } from './scheduler.ts';
-import { chooseSettings, type Place } from './settings.ts';
+import { chooseSettings, type StorageKind } from './settings.ts';
 import { SourceState } from './source.ts';
 
 export interface WorldOptions {
@@ -18,7 +18,7 @@ export interface WorldOptions {
   /** The number of events: operations of the disk, messages, timers, calls of sources. */
   readonly steps: number;
   /** Where the dataset is; chosen by the seed if it is absent. */
-  readonly place?: Place | undefined;
+  readonly storage?: StorageKind | undefined;
   /** At most this many actions are done. */
   readonly actionCountMax?: number;
   /** Does something random. */
@@ -60,7 +60,7 @@ export class World {
   constructor(options: WorldOptions) {
     this.#options = options;
     this.random = Random.fromSeed(options.seed);
-    const chosen = chooseSettings(this.random.fork('settings'), options.place);
+    const chosen = chooseSettings(this.random.fork('settings'), options.storage);
     this.ledger = new Ledger(this.random.fork('ledger'));
     for (let i = 0; i < chosen.firstBlockCount; i++) this.ledger.produce(i % 11 === 0 ? 2 : 0);
     this.ledger.finalize(8);
@@ -86,7 +86,7 @@ export class World {
       const start = () => Math.max(...this.machines.map(({ model }) => model.current?.start ?? 0));
       return new Follower(isFinal, { scheduler, ledger, note, random, connect, start });
     });
-    this.scheduler.afterEvent = () => this.#look();
+    this.scheduler.afterEvent = () => this.#observe();
   }
 
   /** Does all steps, then checks that everything recovers. */
@@ -168,9 +168,9 @@ export class World {
     });
   }
 
-  #look(): void {
+  #observe(): void {
     for (const machine of this.machines) {
-      machine.look();
+      machine.observe();
       const { head, snapshot } = machine.model.current ?? {};
       if (head != null && snapshot !== undefined)
         this.seenHashes[snapshot.version % 32] = head.hash;

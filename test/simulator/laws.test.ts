@@ -69,7 +69,7 @@ describe('laws of the simulated ledger', () => {
     expect(events.counts.get('swap')).toBeGreaterThan(blockCount * 5);
   });
 
-  test('property: in the bytes of blocks, accounts that a transaction only names keep their balances', () => {
+  test('property: in the bytes of blocks, the balances of an account before a transaction are those after the previous one', () => {
     const generator = generatorOf(3, SMALL);
     const checker = new WireChecker();
     for (const block of listBlocks(3, generator.windowSlots, isLong ? longCount / 10 : 300)) {

@@ -53,7 +53,7 @@ function compile({ program, address, types, instructions, events }: Program): Ui
   const code = new CodeCompiler(types ?? new Map(), out);
   const start = `{"program":${JSON.stringify(program)},"name":`;
   const compiled = (layouts: readonly IdlInstruction[]) =>
-    layouts.map((one) => ({ layout: one, at: writeLayout(out, code, one, start) }));
+    layouts.map((layout) => ({ layout, at: writeLayout(out, code, layout, start) }));
   const eventLayouts = events.map((event) => ({ ...event, accounts: [] }));
   writeTable(out, layout.DECODER_INSTRUCTIONS, compiled(instructions));
   writeTable(out, layout.DECODER_EVENTS, compiled(eventLayouts));

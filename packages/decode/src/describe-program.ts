@@ -88,7 +88,9 @@ function describeType(type: IdlType, types: ProgramDescription['types'], depth: 
     case 'struct':
       return { type: 'struct', fields: describeFields(type.fields, types, depth + 1) };
     case 'enum':
-      return { type: type.variants.every((one) => one.type === undefined) ? 'text' : 'json' };
+      return {
+        type: type.variants.every((variant) => variant.type === undefined) ? 'text' : 'json',
+      };
     case 'defined': {
       const defined = types.get(type.name);
       return defined === undefined ? { type: 'json' } : inner(defined);

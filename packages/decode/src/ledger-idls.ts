@@ -155,14 +155,14 @@ export class LedgerIdls {
     const home = this.#homes.get(address);
     assert(home !== undefined, 'only accounts for IDLs are noted as changed');
     this.#unfinished.delete(address);
-    const found = readStored(stored);
-    if ('text' in found) {
-      if (this.#texts.get(address) === found.text) return [];
-      this.#texts.set(address, found.text);
-      return [{ ...home, slot, text: found.text }];
+    const result = readStored(stored);
+    if ('text' in result) {
+      if (this.#texts.get(address) === result.text) return [];
+      this.#texts.set(address, result.text);
+      return [{ ...home, slot, text: result.text }];
     }
-    const skipped = { ...home, slot, reason: found.reason };
-    if (!found.isUnfinished) return [skipped];
+    const skipped = { ...home, slot, reason: result.reason };
+    if (!result.isUnfinished) return [skipped];
     this.#unfinished.set(address, skipped);
     return [];
   }
@@ -229,11 +229,11 @@ class WrittenAccounts {
 /** Empty accounts take memory too. */
 const accountCountMax = 10_000;
 
-type Found =
+type IdlText =
   | { readonly text: string }
   | { readonly reason: string; readonly isUnfinished: boolean };
 
-function readStored({ bytes, compression, isWhole, reason }: Stored): Found {
+function readStored({ bytes, compression, isWhole, reason }: Stored): IdlText {
   if (reason !== undefined) return { reason, isUnfinished: false };
   try {
     return { text: checkIdl(decompress(bytes, compression).toString()) };

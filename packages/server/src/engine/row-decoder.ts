@@ -10,7 +10,7 @@ import { type BalanceColumns, MintDecimals } from '@sluice/decode/mint-decimals'
 import { RowTexts, type TableRow } from '@sluice/decode/row-texts';
 import { readTypedRows, type TypedRows } from '@sluice/decode/typed-rows';
 import * as layout from '@sluice/kernels/layout/decoding';
-import type { RowLists } from './arrow/block-values.ts';
+import type { RowLists } from './arrow/batch-memory.ts';
 import { type GroupColumns, rowsOfBlocks } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
@@ -29,7 +29,6 @@ export class RowDecoder {
   readonly #scratch: Scratch;
   #columns: GroupColumns;
   #selected: SelectedGroup;
-  /** The address of the kernel's table. */
   readonly #table: number;
   readonly #rows: RowTexts;
   readonly #arrays = new Set<DecodedArray>();

@@ -130,7 +130,7 @@ function fieldColumns(
   const step = STEPS[kind][name];
   assert(step !== undefined, 'every field of a record has a step');
   const column = arrowColumnName(kind, name);
-  const one = (
+  const columnOf = (
     type: ArrowType,
     isNullable: boolean,
     gather: (rows: GatheredRows, operands: StepOperands) => Pending,
@@ -152,73 +152,72 @@ function fieldColumns(
         gather: (rows) => rows.keys.loaded(),
       };
     case 'addressTableLookups':
-      return one(lookupType(arrow), false, (rows) => rows.lookups());
+      return columnOf(lookupType(arrow), false, (rows) => rows.lookups());
     case 'path':
-      return one(listOf(uint32), false, (rows, p) =>
+      return columnOf(listOf(uint32), false, (rows, p) =>
         step.code === layout.STEP_RAW_TEXT ? rows.paths(p) : rows.pathsOfLogs(p),
       );
     case 'text':
       return step.code === layout.STEP_TEXT
-        ? one(utf8, false, (rows, p) => rows.escapedTexts(p))
-        : one(utf8, true, (rows, p) => rows.codedTexts(p, true));
+        ? columnOf(utf8, false, (rows, p) => rows.escapedTexts(p))
+        : columnOf(utf8, true, (rows, p) => rows.codedTexts(p, true));
     default:
-      return valueColumn(row, step, arrow, one);
+      return valueColumn(row, step, arrow, columnOf);
   }
 }
 
-type One = (
+type BuildColumn = (
   type: ArrowType,
   isNullable: boolean,
   gather: (rows: GatheredRows, operands: StepOperands) => Pending,
 ) => ArrowColumns;
 
-/** A column of values of one of the simple types. */
 function valueColumn(
   { wire }: FieldRow,
   { code }: Step,
   arrow: ArrowOutput,
-  one: One,
+  columnOf: BuildColumn,
 ): ArrowColumns {
   switch (code) {
     case layout.STEP_UINT:
-      return one(uint32, false, (rows, p) => rows.ints(p));
+      return columnOf(uint32, false, (rows, p) => rows.ints(p));
     case layout.STEP_TRANSACTION_UINT:
-      return one(uint32, false, (rows, p) => rows.transactionInts(p));
+      return columnOf(uint32, false, (rows, p) => rows.transactionInts(p));
     case layout.STEP_UINT_OR_NULL:
-      return one(uint32, true, (rows, p) => rows.intsOrNull(p));
+      return columnOf(uint32, true, (rows, p) => rows.intsOrNull(p));
     case layout.STEP_VERSION:
-      return one(int32, false, (rows, p) => rows.ints(p, -1));
+      return columnOf(int32, false, (rows, p) => rows.ints(p, -1));
     case layout.STEP_ULONG:
-      return one(uint64, true, (rows, p) => rows.longs(p));
+      return columnOf(uint64, true, (rows, p) => rows.longs(p));
     case layout.STEP_LONG:
-      return one(int64, false, (rows, p) => rows.longs(p));
+      return columnOf(int64, false, (rows, p) => rows.longs(p));
     case layout.STEP_KEY:
-      return one(addressType(arrow), false, (rows, p) => rows.keys.ofPositions(p));
+      return columnOf(addressType(arrow), false, (rows, p) => rows.keys.ofPositions(p));
     case layout.STEP_KEY_OR_NULL:
-      return one(addressType(arrow), true, (rows, p) => rows.keys.orNull(p));
+      return columnOf(addressType(arrow), true, (rows, p) => rows.keys.orNull(p));
     case layout.STEP_PAYER:
-      return one(addressType(arrow), true, (rows, p) => rows.keys.payers(p));
+      return columnOf(addressType(arrow), true, (rows, p) => rows.keys.payers(p));
     case layout.STEP_KEY_ID:
-      return one(addressType(arrow), false, (rows, p) => rows.keys.ofIds(p));
+      return columnOf(addressType(arrow), false, (rows, p) => rows.keys.ofIds(p));
     case layout.STEP_KEYS:
-      return one(listOf(addressType(arrow)), false, (rows, p) => rows.keys.lists(p));
+      return columnOf(listOf(addressType(arrow)), false, (rows, p) => rows.keys.lists(p));
     case layout.STEP_STATIC_KEYS:
-      return one(listOf(addressType(arrow)), false, (rows) => rows.keys.statics());
+      return columnOf(listOf(addressType(arrow)), false, (rows) => rows.keys.statics());
     case layout.STEP_FLAG:
-      return one(bool, false, (rows, p) => rows.flags(p));
+      return columnOf(bool, false, (rows, p) => rows.flags(p));
     case layout.STEP_COMMITTED:
-      return one(bool, true, (rows, p) => rows.outcomes(p));
+      return columnOf(bool, true, (rows, p) => rows.outcomes(p));
     case layout.STEP_HEX:
-      return one(utf8, true, (rows, p) => rows.hex(p));
+      return columnOf(utf8, true, (rows, p) => rows.hex(p));
     case layout.STEP_DATA:
-      return one(binary, false, (rows, p) => rows.bytes(p));
+      return columnOf(binary, false, (rows, p) => rows.bytes(p));
     case layout.STEP_LOG_KIND:
-      return one(utf8, false, (rows, p) => rows.logKinds(p));
+      return columnOf(utf8, false, (rows, p) => rows.logKinds(p));
     case layout.STEP_CODED_TEXT:
-      return one(utf8, true, (rows, p) => rows.codedTexts(p, false));
+      return columnOf(utf8, true, (rows, p) => rows.codedTexts(p, false));
     default:
       assert(wire === 'decoded', 'every step of a field has a column');
-      return one(utf8, true, (rows, p) => rows.bytes(p, true));
+      return columnOf(utf8, true, (rows, p) => rows.bytes(p, true));
   }
 }
 

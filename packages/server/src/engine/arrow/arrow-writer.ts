@@ -30,8 +30,7 @@ import { RowDecoder } from '../row-decoder.ts';
 import { Scratch } from '../scratch.ts';
 import type { Step, StepContext, StepOperands } from '../steps.ts';
 import { arrowColumns } from './arrow-columns.ts';
-import { BatchMemory, type Range } from './batch-memory.ts';
-import type { RowLists } from './block-values.ts';
+import { BatchMemory, type Range, type RowLists } from './batch-memory.ts';
 import { GatheredRows, type RecordSource } from './gathered-rows.ts';
 import type { WantedSignatures } from './gathered-signatures.ts';
 
@@ -74,7 +73,6 @@ export class ArrowWriter implements BatchWriter {
   readonly #columns: ReturnType<typeof arrowColumns>;
   readonly #fields: readonly ArrowField[];
   readonly #hasDictionary: boolean;
-  /** Memory for one record batch. */
   readonly #scratch: Scratch;
   readonly #signatures: WantedSignatures;
 
@@ -297,7 +295,6 @@ export class ArrowWriter implements BatchWriter {
   }
 }
 
-/** Returns the number of rows of a kind in memory. */
 function rowCount({ columns }: FoundRows, array: RecordArray, starts: number): number {
   if (array === 'rewards') return columns.stored('rewKey').count;
   const { transactionCount, kernel } = columns;

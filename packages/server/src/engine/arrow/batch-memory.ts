@@ -3,12 +3,20 @@ import type { ColumnData } from '@sluice/arrow/arrow-type';
 import type { EngineExports } from '@sluice/kernels/engine-exports';
 import type { EngineKernel } from '../engine-kernel.ts';
 import type { Scratch } from '../scratch.ts';
-import type { RowLists } from './block-values.ts';
+
+/** The rows of a record batch. */
+export interface RowLists {
+  /** The addresses of two lists: the row of each record in its columns, and its transaction. */
+  readonly rows: number;
+  readonly transactions: number;
+  readonly count: number;
+  /** The blocks by their number in the segment, each with the end of its rows. */
+  readonly runs: readonly { readonly block: number; readonly end: number }[];
+}
 
 /** Returns the memory of a column. It is called when the keys of all columns are known, and reserves no memory of the kernel. */
 export type Pending = () => ColumnData;
 
-/** A part of the kernel's memory. */
 export interface Range {
   readonly at: number;
   readonly length: number;
@@ -75,7 +83,7 @@ export class BatchMemory {
     return this.data(this.lists.count, nulls, [valid, out]);
   }
 
-  /** A column of texts. The buffer of their bytes ends at the last of the starts. */
+  /** Returns a column of texts. The last of the starts is the number of bytes that the texts have. */
   texts(nulls: number, valid: Range, starts: Range, { at }: Range): ColumnData {
     const { count } = this.lists;
     const used = { at, length: this.int(starts.at, count) };

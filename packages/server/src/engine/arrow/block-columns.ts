@@ -5,7 +5,7 @@ import type { BlockHeaders } from '../../segment/read/block-table.ts';
 import type { Segment } from '../../segment/read/open-segment.ts';
 import { parentHashOnWire } from '../header-texts.ts';
 import type { BatchMemory, Pending, Range } from './batch-memory.ts';
-import { decodeKey, keyByteCount } from './block-values.ts';
+import { decodeKey, keyByteCount } from './key-bytes.ts';
 
 export interface BlockColumnsOptions {
   readonly segment: Segment;

@@ -5,8 +5,8 @@ import type { EngineSegment } from '../engine-segment.ts';
 import type { ColumnReader } from '../make-column.ts';
 import type { StepOperands } from '../steps.ts';
 import { type BatchMemory, noRange, type Pending, type Range } from './batch-memory.ts';
-import { keyByteCount, keyBytesAt } from './block-values.ts';
 import type { GatheredSignatures } from './gathered-signatures.ts';
+import { keyByteCount, keyBytesAt } from './key-bytes.ts';
 import { SpreadRows } from './typed-columns.ts';
 
 /**

@@ -12,7 +12,6 @@ import { dictionaryOf, GatheredKeys, noTexts } from './gathered-keys.ts';
 import { GatheredSignatures, type WantedSignatures } from './gathered-signatures.ts';
 import { typedColumns } from './typed-columns.ts';
 
-/** How the records of a batch are read. */
 export interface RecordSource {
   readonly columns: ColumnReader;
   readonly bind: (step: Step) => StepOperands;

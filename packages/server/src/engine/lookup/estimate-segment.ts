@@ -122,9 +122,9 @@ function mostRows(
   blocks: number,
 ): RowNumbers {
   const most = (array: RecordArray): number => {
-    const own = items.filter((item) => selectableArrays([item]).has(array));
-    if (own.length === 0) return 0;
-    const candidates = candidatesOf(own, span);
+    const selecting = items.filter((item) => selectableArrays([item]).has(array));
+    if (selecting.length === 0) return 0;
+    const candidates = candidatesOf(selecting, span);
     if (array === 'transactions') return candidates.length;
     let sum = 0;
     for (let block = span.blockStart; block < span.blockEnd; block++) {

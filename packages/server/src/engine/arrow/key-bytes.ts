@@ -1,19 +1,8 @@
-/** The lists of the rows of a batch, and the bytes of keys. */
 import { assert } from '@sluice/base/assert';
 import { decodeBase58 } from '@sluice/base/base58';
 import { KEY_TEXT_BYTES } from '@sluice/kernels/layout/writing';
 
 export const keyByteCount = 32;
-
-/** The rows of a batch. */
-export interface RowLists {
-  /** The addresses of two lists: the row of each record in its columns, and its transaction. */
-  readonly rows: number;
-  readonly transactions: number;
-  readonly count: number;
-  /** The blocks by their number in the segment, each with the end of its rows. */
-  readonly runs: readonly { readonly block: number; readonly end: number }[];
-}
 
 /** Returns the 32 bytes of a key or hash. */
 export function decodeKey(text: string): Uint8Array {
