@@ -80,7 +80,7 @@ export function buildLookups(call: Call, { http, parsed }: ClientParts): Lookups
     call<Body>(request, async (opened, signal) => {
       const bytes = await http.readBytes(opened, { bytesMax, signal });
       if (bytes.length >= bytesMax) throw new SluiceError('line-too-long', { detail: 'a lookup' });
-      return parseAnswer<Body>(bytes, opened.response.url);
+      return parseResult<Body>(bytes, opened.response.url);
     });
   const get = <Body = LookupBody>(path: string, signal?: AbortSignal) =>
     send<Body>({ path, signal });
@@ -177,7 +177,7 @@ async function orNull<Body>(lookup: Promise<Body>, code: string): Promise<Body |
 }
 
 /** The type of the body is that of the interface; only its outermost form is checked. */
-function parseAnswer<Body>(bytes: Uint8Array, url: string): Body {
+function parseResult<Body>(bytes: Uint8Array, url: string): Body {
   try {
     const value: Body = JSON.parse(decodeMarked(bytes));
     if (hasMembers(value)) return value;
@@ -195,6 +195,6 @@ function toParameters(values: Readonly<Record<string, string | number | undefine
 
 const revive = buildBlockReviver(selectEveryField('ledger'));
 
-function toBlock(answer: LookupBody): FullBlock {
-  return revive(answer, 'a looked up block', true) as unknown as FullBlock;
+function toBlock(result: LookupBody): FullBlock {
+  return revive(result, 'a looked up block', true) as unknown as FullBlock;
 }

@@ -1,4 +1,4 @@
-/** The request of the method `Subscribe` of Yellowstone gRPC: which updates the server sends, or the answer to a ping. */
+/** The request of the method `Subscribe` of Yellowstone gRPC: which updates the server sends, or the response to a ping. */
 import { BinaryWriter } from './binary-writer.ts';
 import { MessageReader } from './message-reader.ts';
 
@@ -17,7 +17,7 @@ export interface SubscribeRequest {
   readonly commitment: GrpcCommitment;
   /** Updates from this slot on are sent again. */
   readonly fromSlot?: number | undefined;
-  /** If present, the request only answers a ping. */
+  /** If present, the request only responds to a ping. */
   readonly pingId?: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export function encodeSubscribeRequest(request: SubscribeRequest): Uint8Array {
   return out.finish();
 }
 
-/** Returns the request that answers a ping of the server. */
+/** Returns the request that responds to a ping of the server. */
 export function encodePing(id: number): Uint8Array {
   return new BinaryWriter().field(9, new BinaryWriter().integer(1, id).finish()).finish();
 }

@@ -22,7 +22,7 @@ test('behavior: the fifth strike starts a quarantine of a minute; after it a val
   expect(health.isReady).toBe(false);
   clock.advance(1);
   expect(health.isReady).toBe(true);
-  health.answered();
+  health.responded();
   expect(health.status).toMatchObject({ state: 'live', fault: null });
 });
 
@@ -30,11 +30,11 @@ test('behavior: after a quarantine one strike starts the next one, unless blocks
   const { clock, health } = open();
   for (let strike = 1; strike <= 5; strike++) health.strike('a wrong parent');
   clock.advance(minuteMs);
-  health.answered();
+  health.responded();
   health.strike('a wrong parent');
   expect(health.status.state).toBe('quarantined');
   clock.advance(minuteMs);
-  health.answered();
+  health.responded();
   health.praise();
   health.strike('a wrong parent');
   expect(health.status.state).not.toBe('quarantined');

@@ -21,7 +21,7 @@ const backoff = { firstMs: 100, maxMs: 10_000 };
 const keyBackoff = { firstMs: 1_000, maxMs: 60_000 };
 const strikeCountMax = 5;
 const quarantineMs = 60_000;
-/** A source that answered within this time takes part in votes. */
+/** A source that responded within this time takes part in votes. */
 const healthyMsMax = 10_000;
 
 export class SourceHealth {
@@ -35,7 +35,7 @@ export class SourceHealth {
   #strikes = 0;
   #isKeyRejected = false;
   #readyMs = 0;
-  #answeredMs = Number.NEGATIVE_INFINITY;
+  #respondedMs = Number.NEGATIVE_INFINITY;
 
   constructor(name: string, dependencies: { readonly clock: Clock; readonly random: Random }) {
     this.#name = name;
@@ -67,10 +67,10 @@ export class SourceHealth {
     return this.#state !== 'disabled' && this.#clock.nowMs() >= this.#readyMs;
   }
 
-  /** Whether the source is ready, not in quarantine, and has answered recently. */
+  /** Whether the source is ready, not in quarantine, and has responded recently. */
   get isHealthy(): boolean {
     const isTrusted = this.#state === 'live' || this.#state === 'waiting';
-    return isTrusted && this.#clock.nowMs() - this.#answeredMs <= healthyMsMax;
+    return isTrusted && this.#clock.nowMs() - this.#respondedMs <= healthyMsMax;
   }
 
   /** Resolves when the source may be asked again. */
@@ -81,9 +81,9 @@ export class SourceHealth {
     }
   }
 
-  /** Records a valid answer. */
-  answered(): void {
-    this.#answeredMs = this.#clock.nowMs();
+  /** Records a valid response. */
+  responded(): void {
+    this.#respondedMs = this.#clock.nowMs();
     this.#failures = 0;
     if (this.#state === 'disabled') return;
     this.#isKeyRejected = false;

@@ -1,4 +1,4 @@
-// Compresses text to raw deflate (RFC 1951), optimized for answers: JSON with long repetitions between incompressible values. The same text
+// Compresses text to raw deflate (RFC 1951), optimized for responses: JSON with long repetitions between incompressible values. The same text
 // gives the same bytes on every machine. Each text is compressed separately and ends at a byte boundary, so that concatenated outputs are
 // one stream. The caller writes the last block.
 import { BLOCK_BYTES_MAX, INPUT, SHORT_TEXT_BYTES_MAX } from './deflate/deflate-memory';

@@ -1,4 +1,4 @@
-// Answers queries: decodes columns, selects rows and writes them.
+// Evaluates queries: decodes columns, selects rows and writes them.
 export { decodePages, readPageStarts, sumCounts, takeDecodedBytes } from './common/pages';
 export { findDamagedChunk } from './common/checksum';
 export { BASE58_TABLE_BYTES, base58Encode, base58Initialize } from './common/base58';

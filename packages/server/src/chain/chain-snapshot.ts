@@ -64,10 +64,8 @@ export interface SealedSegment {
   readonly id: string;
   readonly first: BlockRef;
   readonly last: BlockRef;
-  /** The parent of the first block. */
   readonly parentSlot: Slot;
   readonly parentHash: BlockHash | null;
-  /** The height of the last block. */
   readonly lastHeight: number | null;
   readonly blockCount: number;
   readonly byteLength: number;

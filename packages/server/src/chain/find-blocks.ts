@@ -1,5 +1,5 @@
 /**
- * Lookups in a snapshot, as needed to start a stream and to answer with a conflict (409). The headers of sealed blocks
+ * Lookups in a snapshot, as needed to start a stream and to respond with a conflict (409). The headers of sealed blocks
  * are in the segment files, so the caller passes functions that read them. Hot blocks are in memory.
  */
 import { assert } from '@sluice/base/assert';
@@ -87,7 +87,7 @@ export function findReplacedSlot(snapshot: ChainSnapshot, hash: string): Slot | 
 }
 
 /**
- * Returns whether a block that was on the chain earlier still is. Sealed blocks are finalized and stay, so the answer
+ * Returns whether a block that was on the chain earlier still is. Sealed blocks are finalized and stay, so the result
  * below the hot blocks is yes, even after a trim.
  */
 export function isStillOnChain(snapshot: ChainSnapshot, position: BlockRef): boolean {
@@ -101,7 +101,6 @@ export function isStillOnChain(snapshot: ChainSnapshot, position: BlockRef): boo
   return findHot(snapshot, position.number)?.header.hash === position.hash;
 }
 
-/** Returns the hot block at exactly this slot. */
 export function findHot(snapshot: ChainSnapshot, slot: number): HotBlock | undefined {
   const block = snapshot.hot[firstHotAtOrAfter(snapshot, slot)];
   return block?.header.number === slot ? block : undefined;

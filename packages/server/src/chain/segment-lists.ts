@@ -20,12 +20,10 @@ export type ListContent =
   | { readonly kind: 'segments'; readonly segments: readonly SealedSegment[] }
   | { readonly kind: 'lists'; readonly lists: readonly SegmentList[] };
 
-/** Reads the content of a list. */
 export type ReadList = (list: SegmentList) => Promise<ListContent>;
 
 export type SegmentParts = Pick<ChainSnapshot, 'front' | 'lists' | 'segments'>;
 
-/** The number of entries of a list. */
 const listLength = 64;
 /** As many entries remain outside lists, because the newest segments are still merged, and retention needs the oldest. */
 const keptCount = 64;
@@ -167,7 +165,6 @@ export interface SealedTotals {
   readonly byteLength: number;
 }
 
-/** Returns the number and the size of all sealed segments. */
 export function totalSealed({ front, lists, segments }: SegmentParts): SealedTotals {
   const all = [...front, ...lists, ...segments];
   return {

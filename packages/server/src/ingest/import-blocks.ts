@@ -37,13 +37,11 @@ export interface ImportDependencies {
 
 export interface ImportProgress {
   readonly importedCount: number;
-  /** The number of blocks that were stored before. */
   readonly knownCount: number;
 }
 
 interface ReadBlock {
   readonly position: LinePosition;
-  /** The length of the line's JSON. */
   readonly byteLength: number;
   /** Undefined for a block that is already stored. */
   readonly prepared: PreparedBlock | undefined;
@@ -53,7 +51,6 @@ type LinePosition = Pick<BlockLine, 'path' | 'line'>;
 
 /** Imported segments of large blocks are so large that they are not merged afterwards. The merger holds one of them in memory. */
 const segmentBytes = datasetLimits.mergeBytes / 2;
-/** The number of blocks that are prepared at the same time. */
 const inProgressMax = 16;
 
 /** Imports until the lines end or the signal aborts. Throws if a block does not link; blocks before it stay imported. */
@@ -215,7 +212,6 @@ function anchorBelow({ number, parentSlot, parentHash }: BlockHeader): Anchor | 
   return number === 0 ? null : { number: parentSlot, hash: parentHash };
 }
 
-/** Returns the error with the file and line. */
 function addPosition(position: LinePosition, cause: CodedError): CodedError {
   // Text after the block of a line is parsed as a part of the block.
   const hint = cause.code === 'block-not-json' ? { expected: `${lineExpected}, no other key` } : {};

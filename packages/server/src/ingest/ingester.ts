@@ -61,7 +61,6 @@ export interface IngestStatus {
   readonly backfill: BackfillProgress | null;
 }
 
-/** The poll interval without notifications. */
 const pollMs = 100;
 /** The poll interval with notifications, in case the socket stays open without sending any. */
 const pollQuietMs = 400;
@@ -185,7 +184,7 @@ export class Ingester {
     }
   }
 
-  /** The chain grows from its start for ever, so one source alone does not decide about it if there are others. */
+  /** The start of a chain cannot be changed later, so no single source decides it if there are others. */
   async #isConfirmed(first: BlockHeader | null, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#dependencies;
     const sources = this.#usable();

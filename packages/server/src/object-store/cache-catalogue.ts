@@ -35,8 +35,8 @@ const obsoleteCountMin = 1_000;
 /** An object of which something is cached. There may be millions, so it has few fields. */
 export class CacheEntry {
   readonly name: string;
-  /** The number of its cache file. */
   readonly number: number;
+  /** The length of all complete batches. */
   readonly byteLength: number;
   /** The durable runs of granules, see `Presence.runs`. */
   runs: string;
@@ -59,7 +59,6 @@ const longAgoMs = Number.NEGATIVE_INFINITY;
 export interface ParsedCatalogue {
   /** In the order of the last change. */
   readonly files: Map<string, CacheEntry>;
-  /** The length of all complete batches. */
   readonly byteLength: number;
   readonly lineCount: number;
   /** The first number that no cache file has had. */
@@ -76,7 +75,6 @@ export interface CatalogueChanges {
   readonly added: readonly CacheEntry[];
   readonly removed: readonly Pick<CacheEntry, 'name' | 'number'>[];
   readonly all: Iterable<CacheEntry>;
-  /** The number of elements of `all`. */
   readonly count: number;
 }
 

@@ -1,7 +1,6 @@
 import { assert } from '@sluice/base/assert';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { memberOf } from '@sluice/protocol/unknown-value';
-import type { ByteBudget } from './byte-budget.ts';
 import type { CacheFile } from './cache-file.ts';
 import type { CachedLocation } from './cached-range-file.ts';
 import type { Gate, Urgency } from './gate.ts';
@@ -26,7 +25,6 @@ export interface CachedObjectDependencies {
   /** Limits what is fetched in advance. */
   readonly aheadBudget: ByteBudget;
   readonly counters: CacheCounters;
-  /** Returns a new file for the object. */
   readonly createFile: () => CacheFile;
   /** Called when the file has further bytes. */
   readonly onStored: (object: CachedObject, bytes: number) => void;
@@ -233,4 +231,25 @@ function fail(cause: unknown): never {
   const errno = memberOf(cause.detail, 'errno');
   const reason = typeof errno === 'string' ? errno : cause.code;
   throw new CodedError('cache-failed', { reason }, { cause });
+}
+
+/** Limits the bytes that are in use at the same time. */
+export class ByteBudget {
+  readonly #bytesMax: number;
+  #usedBytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Reserves bytes until the caller gives them back. Returns false, and reserves none, if fewer are left. */
+  take(bytes: number): boolean {
+    if (this.#usedBytes + bytes > this.#bytesMax) return false;
+    this.#usedBytes += bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#usedBytes -= bytes;
+  }
 }

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Credentials, Environment } from './credential-types.ts';
 import { findCredentials } from './credentials.ts';
 import { parseListing } from './parse-listing.ts';
+import type { Credentials, Environment } from './role-credentials.ts';
 
 const clock = { unixMs: () => 1_000_000 };
 const find = (configured: Partial<Credentials>, environment: Environment) =>

@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import { assert } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
-import type { Credentials, Environment } from './credential-types.ts';
-import { type FetchRole, findRole, type RoleCredentials } from './role-credentials.ts';
+import {
+  type Credentials,
+  type Environment,
+  type FetchRole,
+  findRole,
+  type RoleCredentials,
+} from './role-credentials.ts';
 
-/** Returns the credentials that are valid now. */
 export type GetCredentials = () => Promise<Credentials>;
 
 /** Credentials of a role are fetched again this long before they expire. */

@@ -22,10 +22,9 @@ import { assert } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { isCodedError } from '@sluice/base/errors';
 import { type Fs, removeIfExists } from '../storage/fs.ts';
-import { ByteBudget } from './byte-budget.ts';
 import { CacheCatalogue, CacheEntry, type OpenedCatalogue } from './cache-catalogue.ts';
 import { CacheFile } from './cache-file.ts';
-import { type CacheCounters, CachedObject } from './cached-object.ts';
+import { ByteBudget, type CacheCounters, CachedObject } from './cached-object.ts';
 import { Gate } from './gate.ts';
 import type { ObjectStore } from './object-store.ts';
 import { granuleBytes, subfolderPattern } from './presence.ts';
@@ -34,7 +33,6 @@ export interface ObjectCacheOptions {
   readonly folder: string;
   /** The maximum size of all cache files. Fetches in progress may exceed it for a moment. */
   readonly bytesMax: number;
-  /** The maximum number of concurrent requests to the store. */
   readonly requestCountMax: number;
 }
 
@@ -297,7 +295,7 @@ export class ObjectCache {
     this.#save().catch(() => undefined);
   }
 
-  /** Resolves when the next process will find what is cached now, and the evicted files are removed. */
+  /** Resolves when the catalogue on the disk lists everything that is cached now, and the evicted files are removed. */
   #save(): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     this.#saving ??= this.#saveAll();

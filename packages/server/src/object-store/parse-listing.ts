@@ -16,7 +16,6 @@ export function parseListing(xml: string): Listing {
   return { objects, nextToken: isCut ? readTag(xml, 'NextContinuationToken') : undefined };
 }
 
-/** Returns the text of the first element with this name. */
 export function readTag(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return text?.replace(

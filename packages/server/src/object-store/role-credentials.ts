@@ -7,7 +7,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
-import type { Credentials, Environment } from './credential-types.ts';
 import { readTag } from './parse-listing.ts';
 
 export interface RoleCredentials extends Credentials {
@@ -65,7 +64,7 @@ async function fetchContainer(url: string, environment: Environment): Promise<Ro
   const token =
     file === undefined ? environment['AWS_CONTAINER_AUTHORIZATION_TOKEN'] : readToken(file);
   const headers = token === undefined ? {} : { authorization: token };
-  return toCredentials(parseAnswer(await ask(url, { headers })));
+  return toCredentials(parseResponse(await ask(url, { headers })));
 }
 
 async function fetchMachine(host: string): Promise<RoleCredentials> {
@@ -75,7 +74,7 @@ async function fetchMachine(host: string): Promise<RoleCredentials> {
   });
   const headers = { 'x-aws-ec2-metadata-token': token };
   const [role = ''] = (await ask(`${host}${rolesPath}`, { headers })).split('\n');
-  return toCredentials(parseAnswer(await ask(`${host}${rolesPath}${role.trim()}`, { headers })));
+  return toCredentials(parseResponse(await ask(`${host}${rolesPath}${role.trim()}`, { headers })));
 }
 
 async function ask(url: string, options: RequestInit = {}): Promise<string> {
@@ -97,21 +96,26 @@ function readToken(file: string): string {
   }
 }
 
-type AnsweredKeys = Readonly<Record<string, string | undefined>>;
+type ResponseKeys = Readonly<Record<string, string | undefined>>;
 
-function parseAnswer(text: string): AnsweredKeys {
+function parseResponse(text: string): ResponseKeys {
   try {
-    return JSON.parse(text) as AnsweredKeys;
+    return JSON.parse(text) as ResponseKeys;
   } catch (cause) {
-    throw missing('the answer is not JSON', cause);
+    throw missing('the response is not JSON', cause);
   }
 }
 
-function toCredentials(answer: AnsweredKeys): RoleCredentials {
-  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token, Expiration } = answer;
+function toCredentials(response: ResponseKeys): RoleCredentials {
+  const {
+    AccessKeyId: accessKeyId,
+    SecretAccessKey: secretAccessKey,
+    Token,
+    Expiration,
+  } = response;
   const expiresUnixMs = Date.parse(Expiration ?? '');
   if (accessKeyId === undefined || secretAccessKey === undefined || Number.isNaN(expiresUnixMs)) {
-    throw missing('the answer has no key');
+    throw missing('the response has no key');
   }
   return { accessKeyId, secretAccessKey, sessionToken: Token, expiresUnixMs };
 }
@@ -119,3 +123,11 @@ function toCredentials(answer: AnsweredKeys): RoleCredentials {
 function missing(reason: string, cause?: unknown): CodedError {
   return new CodedError('store-credentials-missing', { reason }, { cause });
 }
+
+export interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;

@@ -35,8 +35,6 @@ export interface S3Dependencies {
   readonly credentials: GetCredentials;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Called with the number of bytes of every response, for metrics. */
-  readonly onAnswer?: (operation: string, bytes: number) => void;
 }
 
 interface S3Response {
@@ -77,16 +75,18 @@ export class S3Client implements ObjectStore {
     const headers: Record<string, string> = {};
     if (range !== undefined) headers['range'] = `bytes=${range.start}-${range.end - 1}`;
     const { body } = await this.#retried('get', key, async () => {
-      const answer = await this.#send({
+      const response = await this.#send({
         operation: 'get',
         method: 'GET',
         url: this.#url(key),
         headers,
       });
-      if (range !== undefined && answer.body.length !== range.end - range.start) {
-        throw new TransientFailure(`got ${answer.body.length} bytes of ${range.end - range.start}`);
+      if (range !== undefined && response.body.length !== range.end - range.start) {
+        throw new TransientFailure(
+          `got ${response.body.length} bytes of ${range.end - range.start}`,
+        );
       }
-      return answer;
+      return response;
     });
     return body;
   }
@@ -188,7 +188,7 @@ export class S3Client implements ObjectStore {
       headers: { ...send.headers },
     });
     const signed = await signer.sign();
-    const answer = await this.#whileActive((onProgress, signal) => {
+    const response = await this.#whileActive((onProgress, signal) => {
       const headers = Object.fromEntries(signed.headers);
       if (body !== undefined) headers['content-length'] = String(body.length);
       return receive(
@@ -203,8 +203,7 @@ export class S3Client implements ObjectStore {
         onProgress,
       );
     });
-    this.#dependencies.onAnswer?.(operation, answer.body.length);
-    return judgeAnswer(operation, answer);
+    return judgeResponse(operation, response);
   }
 
   /** Aborts a request that makes no progress for too long. A slow one may take as long as it needs. */
@@ -297,12 +296,12 @@ async function* inPieces(body: Uint8Array, onProgress: OnProgress): AsyncGenerat
 /** Statuses that may not occur again at the next attempt: overload, throttling (503 SlowDown), timeouts, a concurrent write. */
 const transientStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504]);
 
-function judgeAnswer(operation: string, answer: S3Response): S3Response {
-  const { status, body } = answer;
-  if (status < 300 || status === 412) return answer;
+function judgeResponse(operation: string, response: S3Response): S3Response {
+  const { status, body } = response;
+  if (status < 300 || status === 412) return response;
   const reason = readTag(new TextDecoder().decode(body.subarray(0, 4_096)), 'Code') ?? '';
   if (status === 404 && reason !== 'NoSuchBucket') {
-    if (operation === 'remove') return answer;
+    if (operation === 'remove') return response;
     throw new CodedError('store-object-missing', { operation });
   }
   // A body that was damaged in transit is sent again.

@@ -196,7 +196,7 @@ test('behavior: L-12 waits double up to ten seconds, with jitter, and five strik
   }
   const clock = new ManualClock();
   const health = new SourceHealth('one', { clock, random });
-  health.answered();
+  health.responded();
   for (let i = 0; i < 4; i++) health.strike('lie');
   clock.advance(10_000);
   expect(health.isReady).toBe(true);
@@ -207,7 +207,7 @@ test('behavior: L-12 waits double up to ten seconds, with jitter, and five strik
   clock.advance(1);
   expect(health.isReady).toBe(true);
   // One probe: the source answers, is wrong again, and goes back into quarantine.
-  health.answered();
+  health.responded();
   health.strike('lie');
   expect(health.status.state).toBe('quarantined');
 });

@@ -1,4 +1,4 @@
-// Finds repetitions in a long text. Answers consist of long repeated texts (keys, addresses, whole templates) between incompressible
+// Finds repetitions in a long text. Responses consist of long repeated texts (keys, addresses, whole templates) between incompressible
 // values, so one candidate per hash, taken greedily, finds almost all of them.
 import { INPUT, TABLE } from './deflate-memory';
 import { addSequence, endSequences, matchLength } from './deflate-sequences';

@@ -1,4 +1,4 @@
-// Writes the lines of an answer: for each block its header, then for each kind of record the selected rows. `layout/writing.ts` defines
+// Writes the lines of a response: for each block its header, then for each kind of record the selected rows. `layout/writing.ts` defines
 // the tables that the host passes.
 import {
   BLOCK_BYTES, BLOCK_FIRST_REWARD, BLOCK_FIRST_TRANSACTION, BLOCK_REWARD_END, BLOCK_TRANSACTION_END, KIND_COUNT, KIND_REWARDS,

@@ -4,7 +4,7 @@ import { isHttpAddress, openArchiveFiles } from '@sluice/source/archive/archive-
 import type { Finding } from './check.ts';
 
 const area = 'sources';
-const answerMsMax = 10_000;
+const responseMsMax = 10_000;
 const carName = /^epoch-(\d+)\.car$/;
 
 /** Checks that an archive can be read: the files of a folder, or whether a server responds and serves ranges. */
@@ -33,7 +33,7 @@ async function checkFolder(name: string, folder: string): Promise<Finding> {
 
 /** Requests the first entry of an index. A server without this epoch still shows that it responds. */
 async function checkServer(name: string, address: string): Promise<Finding> {
-  const signal = AbortSignal.timeout(answerMsMax);
+  const signal = AbortSignal.timeout(responseMsMax);
   const range = { offset: 0, length: 12 };
   const result = await openArchiveFiles(address).read('epoch-0-slot-ranges.raw', range, signal);
   if (result.kind === 'ok') return { area, state: 'ok', text: `${name} responds with ranges` };

@@ -6,7 +6,7 @@ import { describeError } from './check-data.ts';
 import { checkGrpc } from './check-grpc.ts';
 
 const area = 'sources';
-const answerMsMax = 10_000;
+const responseMsMax = 10_000;
 /** A source with a larger lag does not keep up, or the clock of this machine is wrong. */
 const lagSecondsMax = 60;
 const clockSecondsMax = 5;
@@ -52,12 +52,12 @@ async function checkNode(
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
       const json = { ...headers, 'content-type': 'application/json' };
       const { response, text } = await send(url, { method: 'POST', headers: json, body });
-      return { response, answer: JSON.parse(text) as RpcReply };
+      return { response, reply: JSON.parse(text) as RpcReply };
     };
-    const { response, answer } = await call('getSlot', [{ commitment: 'finalized' }]);
-    if (typeof answer.result !== 'number') return [refused(name, response, answer)];
-    const slot = answer.result;
-    const time = (await call('getBlockTime', [slot])).answer.result;
+    const { response, reply } = await call('getSlot', [{ commitment: 'finalized' }]);
+    if (typeof reply.result !== 'number') return [refused(name, response, reply)];
+    const slot = reply.result;
+    const time = (await call('getBlockTime', [slot])).reply.result;
     const lag = typeof time === 'number' ? Math.round(unixMs() / 1_000 - time) : undefined;
     return [describeLag(name, slot, lag), ...checkClock(name, response, unixMs)];
   } catch (error) {
@@ -96,7 +96,7 @@ async function send(
   url: string,
   init: RequestInit,
 ): Promise<{ readonly response: Response; readonly text: string }> {
-  const signal = AbortSignal.timeout(answerMsMax);
+  const signal = AbortSignal.timeout(responseMsMax);
   const response = await fetch(url, { ...init, redirect: 'manual', signal });
   return { response, text: await response.text() };
 }

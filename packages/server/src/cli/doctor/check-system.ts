@@ -10,7 +10,6 @@ const probeMsMax = 2_000;
 /** The memory that the engine, its cache and the head of a busy ledger need together. */
 const memoryBytesMin = 2e9;
 
-/** Checks the limit of open files, the memory and the runtime. */
 export function checkSystem(datasets: number): Finding[] {
   const area = 'system';
   const memory = totalmem();
@@ -101,9 +100,9 @@ function tryListening(host: string, port: number): Promise<string | undefined> {
 
 /** Each listener of a service serves one of these paths. */
 async function isSluice(url: string): Promise<boolean> {
-  const answers = await Promise.allSettled([
+  const responses = await Promise.allSettled([
     getJson(`${url}/openapi.json`, { msMax: probeMsMax }),
     getJson(`${url}/health`, { msMax: probeMsMax }),
   ]);
-  return answers.some(({ status }) => status === 'fulfilled');
+  return responses.some(({ status }) => status === 'fulfilled');
 }

@@ -1,4 +1,3 @@
-/** The result of one check of `sluice doctor`. */
 export interface Finding {
   readonly area:
     | 'configuration'

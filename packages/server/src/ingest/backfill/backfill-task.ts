@@ -3,7 +3,6 @@ import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { Slot } from '@sluice/ledger/primitives';
 import { Backfill, type BackfillDependencies } from './backfill.ts';
 
-/** The progress of a backfill. */
 export interface BackfillProgress {
   readonly to: Slot;
   /** The lowest linked block. It becomes visible with its segment. */

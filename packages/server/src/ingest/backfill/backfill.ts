@@ -39,7 +39,6 @@ export interface BackfillDependencies {
   readonly dataset: Dataset;
   readonly loader: BlockLoader;
   readonly clock: Clock;
-  /** Returns the sources that may be used. */
   readonly sources: () => readonly FollowedSource[];
   /** Called for each block that is lower than all before. */
   readonly onBlock?: (slot: Slot, byteLength: number) => void;
@@ -186,7 +185,7 @@ export class Backfill {
       source.health.strike(copied.message);
       return this.#pause(`${source.name}: ${copied.message}`, signal);
     }
-    source.health.answered();
+    source.health.responded();
     const { built, headers } = copied;
     await this.#store(true);
     await this.#storing;
@@ -265,7 +264,7 @@ export class Backfill {
       this.#run.takeBack();
       return fault.message;
     }
-    source.health.answered();
+    source.health.responded();
     source.health.praise();
     return undefined;
   }

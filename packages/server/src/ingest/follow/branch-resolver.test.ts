@@ -149,7 +149,7 @@ test('behavior: on a tie the branch is taken when ours has not grown for 2 s', a
   await clock.advance(1);
   expect(await resolver.resolve(tip, signal)).toBe(false);
   state.lastGrownMs = 0;
-  others[0]?.health.answered();
+  others[0]?.health.responded();
   expect(await resolver.resolve(tip, signal)).toBe(true);
   expect(replaced).toHaveLength(2);
 });

@@ -58,13 +58,13 @@ export class BranchResolver {
     const { head } = feeder.pending;
     if (head === null || clock.nowMs() - this.#headCheckedMs < headCheckEveryMs) return false;
     this.#headCheckedMs = clock.nowMs();
-    const answer = source.note(await source.remote.header(head.number, 'confirmed', signal));
-    if (answer.kind === 'ok') {
-      if (answer.value.hash !== head.hash) return this.resolve(answer.value, signal);
+    const response = source.note(await source.remote.header(head.number, 'confirmed', signal));
+    if (response.kind === 'ok') {
+      if (response.value.hash !== head.hash) return this.resolve(response.value, signal);
       judge.noteAgreement();
       return false;
     }
-    if (answer.reason !== 'not-available' && answer.reason !== 'skipped-hint') return false;
+    if (response.reason !== 'not-available' && response.reason !== 'skipped-hint') return false;
     // Many skipped slots may be between our head and the newest block of the source.
     const first = Math.max(forkFloor(feeder.pending), head.number - listSlotsMax + 1, 0);
     const range = { first, last: head.number };
@@ -128,7 +128,7 @@ export class BranchResolver {
     }
     for (const { counts } of loaded) counters.countBlock(counts);
     onGrown();
-    source.health.answered();
+    source.health.responded();
     return true;
   }
 

@@ -32,7 +32,6 @@ export class ChainFeeder {
     this.#lastGrownMs = dependencies.clock.nowMs();
   }
 
-  /** The time of the last new block. */
   get lastGrownMs(): number {
     return this.#lastGrownMs;
   }

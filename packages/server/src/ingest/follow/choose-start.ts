@@ -10,7 +10,6 @@ export type StartPoint =
   | { readonly kind: 'genesis' }
   /** The first block that the source has. */
   | { readonly kind: 'earliest' }
-  /** The finalized head. */
   | { readonly kind: 'latest' }
   /** The first block at or after a slot. */
   | { readonly kind: 'slot'; readonly slot: Slot };
@@ -22,7 +21,7 @@ export type StartChoice =
       readonly anchor: Anchor | null;
       readonly first: BlockHeader | null;
     }
-  /** The ledger has no finalized block yet, or the source did not answer. */
+  /** The ledger has no finalized block yet, or the source did not respond. */
   | { readonly kind: 'later' }
   /** The source no longer has the block. */
   | { readonly kind: 'pruned'; readonly firstAvailable: Slot }

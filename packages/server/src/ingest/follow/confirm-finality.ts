@@ -5,8 +5,8 @@ import type { BlockHeader, BlockRef } from '@sluice/ledger/block';
 import type { Slot } from '@sluice/ledger/primitives';
 import type { FollowedSource } from './followed-source.ts';
 
-/** A source that does not answer within this time does not count in this round. */
-export const answerMsMax = 700;
+/** A source that does not respond within this time does not count in this round. */
+export const responseMsMax = 700;
 
 /** Returns the highest finalized slot that more than half of the healthy sources have reached; -1 when no slot qualifies. */
 export function agreedFinalSlot(sources: readonly FollowedSource[]): number {
@@ -49,18 +49,18 @@ async function hasMajority(
   sources: readonly FollowedSource[],
   { clock, signal }: Asking,
 ): Promise<boolean> {
-  const answers = await settleWithin(
+  const responses = await settleWithin(
     sources
       .filter(({ health }) => health.isHealthy)
       .map(({ remote }) => remote.header(slot, 'finalized', signal)),
-    answerMsMax,
+    responseMsMax,
     clock,
   );
   let agreeing = 0;
   let differing = 0;
-  for (const answer of answers) {
-    if (answer?.kind === 'ok' && isSame(answer.value)) agreeing++;
-    else if (answer?.kind === 'ok' || answer?.reason === 'skipped-hint') differing++;
+  for (const response of responses) {
+    if (response?.kind === 'ok' && isSame(response.value)) agreeing++;
+    else if (response?.kind === 'ok' || response?.reason === 'skipped-hint') differing++;
   }
   return agreeing > differing;
 }

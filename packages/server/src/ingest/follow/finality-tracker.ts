@@ -7,7 +7,7 @@ import { settleWithin } from '@sluice/base/settle-within';
 import type { BlockRef } from '@sluice/ledger/block';
 import type { AlarmBoard } from '../../dataset/alarm-board.ts';
 import type { ChainFeeder } from './chain-feeder.ts';
-import { agreedFinalSlot, answerMsMax, isConfirmedFinal } from './confirm-finality.ts';
+import { agreedFinalSlot, isConfirmedFinal, responseMsMax } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';
 import { newestUnfinalized } from './own-blocks.ts';
 
@@ -42,7 +42,7 @@ export class FinalityTracker {
 
   async step(signal: AbortSignal): Promise<void> {
     const reads = this.#dependencies.sources().map((source) => this.#readSlots(source, signal));
-    await settleWithin(reads, answerMsMax, this.#dependencies.clock);
+    await settleWithin(reads, responseMsMax, this.#dependencies.clock);
     const sources = this.#dependencies.sources();
     const candidate = newestUnfinalized(
       this.#dependencies.feeder.pending,

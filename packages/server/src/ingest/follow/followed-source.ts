@@ -65,12 +65,12 @@ export class FollowedSource {
     return this.remote.name;
   }
 
-  /** Records in the health of the source how it answered, and returns the answer. A missing block is a good answer. */
-  note<Value>(answer: SourceResult<Value>): SourceResult<Value> {
-    if (answer.kind === 'ok' || harmless.has(answer.reason)) this.health.answered();
-    else if (answer.reason === 'malformed') this.health.strike(answer.cause);
-    else this.health.fail(answer);
-    return answer;
+  /** Records the response in the health of the source, and returns it. A missing block counts as a good response. */
+  note<Value>(response: SourceResult<Value>): SourceResult<Value> {
+    if (response.kind === 'ok' || harmless.has(response.reason)) this.health.responded();
+    else if (response.reason === 'malformed') this.health.strike(response.cause);
+    else this.health.fail(response);
+    return response;
   }
 }
 

@@ -5,7 +5,7 @@ import type { FollowedSource } from './followed-source.ts';
 
 /**
  * Determines the ledger by its genesis hash: the hash that the dataset has stored, or else the hash that most sources report. Sources of another
- * ledger are disabled. Sources that do not answer are asked again before they are used.
+ * ledger are disabled. Sources that do not respond are asked again before they are used.
  */
 export async function agreeOnGenesis(
   sources: readonly FollowedSource[],
@@ -13,18 +13,18 @@ export async function agreeOnGenesis(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted && !sources.some(({ isGenesisChecked }) => isGenesisChecked)) {
-    const answers = new Map<FollowedSource, SourceIdentity>();
+    const responses = new Map<FollowedSource, SourceIdentity>();
     await Promise.all(
       sources.map(async (source) => {
         if (!source.health.isReady) return;
-        const answer = source.note(await source.remote.identity(signal));
-        if (answer.kind === 'ok') answers.set(source, answer.value);
+        const response = source.note(await source.remote.identity(signal));
+        if (response.kind === 'ok') responses.set(source, response.value);
       }),
     );
-    const hashes = [...answers.values()].flatMap(({ genesisHash }) => genesisHash ?? []);
+    const hashes = [...responses.values()].flatMap(({ genesisHash }) => genesisHash ?? []);
     const genesisHash = dataset.description.genesisHash ?? mostCommon(hashes);
     if (genesisHash !== undefined) await dataset.adoptGenesis(genesisHash);
-    for (const [source, identity] of answers) checkIdentity(source, identity, dataset);
+    for (const [source, identity] of responses) checkIdentity(source, identity, dataset);
     if (sources.every(({ health, isGenesisChecked }) => isGenesisChecked || health.isDisabled))
       return;
     if (!sources.some(({ isGenesisChecked }) => isGenesisChecked))
@@ -32,7 +32,7 @@ export async function agreeOnGenesis(
   }
 }
 
-/** Checks the sources that have not answered yet, because one of them may have the blocks that the others lack. */
+/** Checks the sources that have not responded yet, because one of them may have the blocks that the others lack. */
 export async function checkRemaining(
   sources: readonly FollowedSource[],
   dataset: Dataset,
@@ -41,8 +41,8 @@ export async function checkRemaining(
   await Promise.all(
     sources.map(async (source) => {
       if (source.isGenesisChecked || !source.health.isReady) return;
-      const answer = source.note(await source.remote.identity(signal));
-      if (answer.kind === 'ok') checkIdentity(source, answer.value, dataset);
+      const response = source.note(await source.remote.identity(signal));
+      if (response.kind === 'ok') checkIdentity(source, response.value, dataset);
     }),
   );
 }

@@ -50,7 +50,7 @@ export class HeadExtender {
         await Promise.all(commits);
         return (await this.#rejectLink(loaded.prepared.header, linked, signal)) || count > 0;
       }
-      source.health.answered();
+      source.health.responded();
       if (!(await judge.isAgreed(linked.header, signal))) break;
       count++;
       const commit = this.#commit(linked, signal);

@@ -25,7 +25,7 @@ export type Verdict = 'switch' | 'keep' | 'wait';
 
 /** On a tie the growing branch wins after the stored one has not grown for this time. */
 const tieQuietMs = 2_000;
-/** A source that does not answer within this time has no vote. */
+/** A source that does not respond within this time has no vote. */
 const opinionMsMax = 1_000;
 
 /** Asks each source which block it has at the first slot of the branch. */
@@ -39,12 +39,14 @@ export async function askOpinions(
   const { clock, signal } = dependencies;
   const opinions = await settleWithin(
     others.map(async (source): Promise<Opinion> => {
-      const answer = source.note(await source.remote.header(contested.number, 'confirmed', signal));
-      if (answer.kind === 'ok') {
-        return { source, view: answer.value.hash === contested.hash ? 'holds' : 'differs' };
+      const response = source.note(
+        await source.remote.header(contested.number, 'confirmed', signal),
+      );
+      if (response.kind === 'ok') {
+        return { source, view: response.value.hash === contested.hash ? 'holds' : 'differs' };
       }
       // A source without a block there votes against the branch only if its own tip is above the slot.
-      const isPast = source.confirmedSlot > contested.number && answer.reason !== 'outage';
+      const isPast = source.confirmedSlot > contested.number && response.reason !== 'outage';
       return { source, view: isPast ? 'differs' : 'unknown' };
     }),
     opinionMsMax,

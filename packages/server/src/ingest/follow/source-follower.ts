@@ -111,7 +111,7 @@ export class SourceFollower {
     const parentHash = (head ?? anchor)?.hash ?? null;
     const feed = await remote.follow({ from: this.#nextSlot(), parentHash }, signal);
     if (feed.kind === 'refused') source.note(feed);
-    else source.health.answered();
+    else source.health.responded();
     if (feed.kind === 'conflict')
       return this.#branches.resolveConflict(feed.previousBlocks, signal);
     if (feed.kind === 'above') return this.#branches.checkHead(signal);
@@ -156,7 +156,7 @@ export class SourceFollower {
       this.#listAbove(next, signal),
     ]);
     if (direct.kind === 'loaded') {
-      source.health.answered();
+      source.health.responded();
       return this.#extender.extend(direct.prepared, signal);
     }
     if (direct.kind === 'damaged') return this.#judge.rejectLoad(direct);

@@ -72,7 +72,6 @@ export class SourceJudge {
     this.#dependencies.alarms.clear('source-contradicts-finality');
   }
 
-  /** Records that a block of the source was stored. */
   noteGrowth(): void {
     const { source, alarms } = this.#dependencies;
     source.health.praise();

@@ -5,7 +5,7 @@
 import type { Clock } from '@sluice/base/clock';
 import { settleWithin } from '@sluice/base/settle-within';
 import type { BlockRef } from '@sluice/ledger/block';
-import { agreedFinalSlot, answerMsMax } from './confirm-finality.ts';
+import { agreedFinalSlot, responseMsMax } from './confirm-finality.ts';
 import type { FollowedSource } from './followed-source.ts';
 
 export type Agreement = 'reached' | 'missing' | 'contradicted';
@@ -53,12 +53,14 @@ export class TipAgreement {
   ): Promise<{ readonly same: number; readonly other: number }> {
     const { clock, sources } = this.#dependencies;
     const others = sources().filter((other) => other !== source && other.health.isReady);
-    const answers = await settleWithin(
+    const responses = await settleWithin(
       others.map(({ remote }) => remote.header(block.number, 'confirmed', signal)),
-      answerMsMax,
+      responseMsMax,
       clock,
     );
-    const hashes = answers.flatMap((answer) => (answer?.kind === 'ok' ? [answer.value.hash] : []));
+    const hashes = responses.flatMap((response) =>
+      response?.kind === 'ok' ? [response.value.hash] : [],
+    );
     const same = hashes.filter((hash) => hash === block.hash).length;
     return { same, other: hashes.length - same };
   }

@@ -19,7 +19,7 @@ export interface FakeSourceOptions {
   readonly headers?: readonly BlockHeader[];
   readonly remote?: Partial<Source>;
   readonly notices?: Partial<SlotNotices>;
-  /** Whether it has answered before, so that it takes part in votes; true by default. */
+  /** Whether it has responded before, so that it takes part in votes; true by default. */
   readonly isHealthy?: boolean;
 }
 
@@ -53,7 +53,7 @@ export function makeFakeSource(options: FakeSourceOptions): FollowedSource {
   };
   const notices = { isLive: false, highest: -1, ...options.notices };
   const health = new SourceHealth(name, { clock, random: Random.fromSeed(1) });
-  if (options.isHealthy !== false) health.answered();
+  if (options.isHealthy !== false) health.responded();
   return Object.assign(Object.create(FollowedSource.prototype) as FollowedSource, {
     remote,
     notices,
