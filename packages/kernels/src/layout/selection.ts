@@ -68,7 +68,7 @@ export const FILTER_VALUE_COUNT = 8;
 export const FILTER_VALUES = 12;
 
 export const SHAPE_WIDTH_MASK = 255;
-/** 0 is null, and positions count from 1. */
+/** The values of the column are positions plus one, and 0 is null. */
 export const SHAPE_NULLABLE = 256;
 /** The next filter is an alternative to this one: the row matches if one of the two does. */
 export const SHAPE_EITHER = 512;

@@ -71,7 +71,7 @@ export class SimulatedChain implements Trunk {
     this.genesisHash = this.hash('genesis');
   }
 
-  /** Returns the block of the final chain. */
+  /** Returns the block in this slot of the final chain; undefined if the slot is skipped. */
   blockAt(slot: number): ChainBlock | undefined {
     if (!this.hasBlock(slot)) return undefined;
     const parentSlot = slot === 0 ? 0 : this.previousBlock(slot - 1);

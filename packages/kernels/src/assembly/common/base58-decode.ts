@@ -6,7 +6,7 @@
 //        ─► carried ─► bytes, big-endian
 import { BASE58_CHARACTERS_MAX } from '../../layout/reading';
 
-/** How many bytes may be written beyond the length of the text. */
+/** The number of bytes that the decoder may write beyond the length of the text. */
 export const BASE58_OUTPUT_SLACK: u32 = 16;
 const groupCountMax: u32 = BASE58_CHARACTERS_MAX / 4;
 /** The number of products whose sum fits 64 bits. */
@@ -158,7 +158,7 @@ function groupsOf(c: v128): v128 {
   let digits = i8x16.sub(c, i8x16.splat(49));
   digits = i8x16.sub(digits, v128.and(i8x16.ge_u(c, i8x16.splat(65)), i8x16.splat(7)));
   digits = i8x16.sub(digits, v128.and(i8x16.ge_u(c, i8x16.splat(97)), i8x16.splat(6)));
-  // Subtracts one for each omitted letter before it: a mask is -1.
+  // The alphabet omits three letters. For each one below the character the digit is one lower: a comparison that is true gives -1.
   digits = i8x16.add(digits, i8x16.ge_u(c, i8x16.splat(74)));
   digits = i8x16.add(digits, i8x16.ge_u(c, i8x16.splat(80)));
   digits = i8x16.add(digits, i8x16.ge_u(c, i8x16.splat(109)));

@@ -243,7 +243,7 @@ export function pushBalances(): i32 {
   return <i32>rowCount;
 }
 
-/** Like `segment/encoding/zigzag.ts`. */
+/** Like `segment/encoding/varint.ts`. */
 function zigzag(difference: u64): u64 {
   return (difference << 1) ^ <u64>(<i64>difference >> 63);
 }

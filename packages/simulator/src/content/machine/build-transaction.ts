@@ -256,7 +256,7 @@ export class TransactionBuilder {
 /** A message with more static keys would be too large, so some keys are loaded from tables. */
 const STATIC_COUNT_MAX = 25;
 const VERSION_0_RATE = 0.78;
-/** The share of the other transactions of version 0 that use tables. */
+/** The share of transactions of version 0 that use tables, among those that could do without them. */
 const LOOKUP_RATE = 0.14;
 
 /** Draws the form of the transaction that the machine has just run. */

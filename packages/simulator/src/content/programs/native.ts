@@ -81,7 +81,7 @@ export function withdrawStake(
   return vm.leave(7141);
 }
 
-/** Votes. The data has the kind, the root, a short list of confirmed slots, and the hash and the time of the newest one. */
+/** Casts a vote. The data has the kind, the root, a short list of confirmed slots, and the hash and the time of the newest one. */
 export function vote(vm: Machine, validator: number, slot: number, isLate: boolean): boolean {
   const identity = vm.world.identities + validator;
   const voteAccount = vm.world.voteAccounts + validator;
