@@ -1,7 +1,9 @@
-import { describeExpected } from '../../packages/server/src/app/config/apply-schema.ts';
+import {
+  describeExpected,
+  type SchemaNode,
+} from '../../packages/server/src/app/config/apply-schema.ts';
 import { configSchema } from '../../packages/server/src/app/config/config-schema.ts';
 import { pathBelow } from '../../packages/server/src/app/config/config-tree.ts';
-import type { SchemaNode } from '../../packages/server/src/app/config/schema-node.ts';
 
 /** Renders the tables of `docs/configuration.md`: a heading and a table for every object of the schema. */
 export function renderConfigTables(): string {

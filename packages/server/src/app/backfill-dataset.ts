@@ -120,7 +120,7 @@ async function findFirstAvailable(
   sources: readonly FollowedSource[],
   signal: AbortSignal,
 ): Promise<Slot | undefined> {
-  const answers = await Promise.all(sources.map(({ remote }) => remote.firstAvailable(signal)));
-  const slots = answers.flatMap((answer) => (answer.kind === 'ok' ? [answer.value] : []));
+  const responses = await Promise.all(sources.map(({ remote }) => remote.firstAvailable(signal)));
+  const slots = responses.flatMap((response) => (response.kind === 'ok' ? [response.value] : []));
   return slots.sort((a, b) => a - b)[0];
 }

@@ -14,7 +14,6 @@ import type { RpcSourceConfig, SimulatorSourceConfig } from './config/source-sch
 /** The cache of a simulated node. All datasets that follow it request the same blocks within about a second. */
 const renderedBytesMax = 32 << 20;
 
-/** A dataset that follows its sources, with its current head. */
 export interface FollowingDataset {
   readonly config: DatasetConfig;
   readonly head: Slot | null;

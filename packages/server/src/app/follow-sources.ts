@@ -28,7 +28,6 @@ export interface FollowSourcesDependencies {
   readonly observeSourceCall: TimingMetrics['observeSourceCall'];
 }
 
-/** Starts following the sources of every dataset. */
 export async function followSources(
   datasets: readonly RunningDataset[],
   dependencies: FollowSourcesDependencies,

@@ -1,7 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { HeldOutput } from './held-output.ts';
-import { createLog } from './serve.ts';
+import { createLog, HeldOutput } from './serve.ts';
 
 test('behavior: log lines before the release appear after the text that was written meanwhile', async () => {
   const terminal = Object.assign(new PassThrough(), { isTTY: true });

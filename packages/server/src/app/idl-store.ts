@@ -28,7 +28,6 @@ export class IdlStore {
     return this.#registry;
   }
 
-  /** Replaces the IDLs of the configuration. */
   configure(idls: readonly RegisteredIdl[]): void {
     this.#configured = idls;
     this.#change();

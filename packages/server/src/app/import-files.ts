@@ -26,7 +26,6 @@ export interface ImportOptions {
   readonly paths: readonly string[];
   /** A node that knows the hash of a parent that is neither in the files nor in the dataset, as for the first block of an archive. */
   readonly rpc?: string | undefined;
-  /** The options of a new dataset. */
   readonly manifest: Pick<Manifest, 'votes' | 'metaOptional' | 'allowMissing'>;
 }
 

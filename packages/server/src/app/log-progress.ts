@@ -38,7 +38,6 @@ export async function logProgress(
 
 /** The interval between two lines at the head, in which usually more than a hundred blocks arrive. */
 const followingMs = 60_000;
-/** The interval while history is loaded. */
 const catchingUpMs = 10_000;
 /** A smaller distance to the head is not logged. */
 const catchingUpSlotsMin = 100;
@@ -84,7 +83,7 @@ class GrowingDataset {
   }
 
   /** Returns whether a source works, according to `logSources`. */
-  #isAnswered(sources: readonly SourceStatus[]): boolean {
+  #hasWorkingSource(sources: readonly SourceStatus[]): boolean {
     const isAway = ({ name }: SourceStatus) =>
       (this.#failedChecks.get(name) ?? 0) >= failedCheckCountMax;
     return sources.length === 0 || !sources.every(isAway);
@@ -109,7 +108,7 @@ class GrowingDataset {
       const blocksPerSecond = Math.round(((blocks - this.#blocks) * 1000) / elapsedMs);
       log.info({ ...heads, blocks, blocksPerSecond, ...far }, 'catching up');
     } else if (start === null) log.warn({ dataset, reason: reasons(reader) }, 'no block yet');
-    else if (this.#isAnswered(status.sources)) log.info(heads, 'following');
+    else if (this.#hasWorkingSource(status.sources)) log.info(heads, 'following');
     else log.warn(heads, 'all sources fail');
     if (status.backfill !== null) log.info({ dataset, ...status.backfill }, 'backfilling');
     this.#loggedMs = nowMs;

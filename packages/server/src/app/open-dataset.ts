@@ -13,7 +13,6 @@ import { type DatasetConfig, MADE_AS } from './config/config-schema.ts';
 import type { PlannedDataset } from './plan-datasets.ts';
 
 export interface OpenDatasetOptions {
-  /** The folder of the dataset. */
   readonly folder: string;
   readonly name: string;
   readonly realTime: boolean;

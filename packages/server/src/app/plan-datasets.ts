@@ -16,7 +16,6 @@ export interface PlannedDataset {
   readonly config: DatasetConfig | null;
 }
 
-/** Returns whether a source is configured. */
 export function isFed({ config }: Pick<PlannedDataset, 'config'>): boolean {
   return config !== null && config.sources.length > 0;
 }

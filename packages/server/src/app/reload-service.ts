@@ -8,7 +8,6 @@ import type { Service } from './service.ts';
 
 export interface ReloadOptions {
   readonly service: Pick<Service, 'reload' | 'useIdls'>;
-  /** The configuration with which the service was started. */
   readonly config: Config;
   readonly reread: () => LoadedConfig;
 }

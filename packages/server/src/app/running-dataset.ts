@@ -14,7 +14,6 @@ export interface RunningDataset {
   readonly planned: PlannedDataset;
   readonly dataset: Dataset;
   readonly lead: OpenedDataset['lead'] | undefined;
-  /** The head at the start. */
   readonly openedHead: Slot | null;
   /** Returns the status of the sources; `null` before they are followed, or for a dataset without sources. */
   ingest: () => IngestStatus | null;

@@ -9,7 +9,6 @@ import { loadConfig } from './config/load-config.ts';
 import { Service } from './service.ts';
 
 export interface FolderService {
-  /** The URL of the dataset for a client. */
   readonly url: string;
   /** Known only to this process, so that other users of the machine cannot read the data through this service. */
   readonly key: string;

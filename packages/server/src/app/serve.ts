@@ -3,8 +3,8 @@
  *
  *   configuration ─► names known ─► listening (503 for all of them) ─► opened one by one, served ─► sources followed
  */
-
 import { dirname, resolve } from 'node:path';
+import { Writable } from 'node:stream';
 import { assert } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { addDetail, CodedError, isCodedError } from '@sluice/base/errors';
@@ -19,7 +19,6 @@ import { Closers } from './closers.ts';
 import type { Config } from './config/config-schema.ts';
 import type { LoadedConfig } from './config/load-config.ts';
 import { followSources } from './follow-sources.ts';
-import { HeldOutput } from './held-output.ts';
 import { decideAccess } from './listen-policy.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { logProgress } from './log-progress.ts';
@@ -34,7 +33,6 @@ import { Tasks } from './tasks.ts';
 
 export interface ServeOptions {
   readonly loaded: LoadedConfig;
-  /** Reads the configuration file again. */
   readonly reread: () => LoadedConfig;
   readonly version: string;
   /** The seed of random waits, so that several processes do not retry at the same time. */
@@ -49,7 +47,6 @@ export interface ServeDependencies {
   readonly out: NodeJS.WritableStream;
   readonly err: NodeJS.WritableStream;
   readonly clock: Clock;
-  /** Stops the service. */
   readonly signal: AbortSignal;
   /** Registers a callback for requests to reload the configuration. */
   readonly onReload: (reload: () => void) => void;
@@ -63,7 +60,6 @@ export interface RunningService {
   readonly refused: readonly RefusedDataset[];
 }
 
-/** A dataset that cannot be opened, with the error. */
 export interface RefusedDataset {
   readonly name: string;
   readonly error: CodedError;
@@ -161,7 +157,6 @@ interface Running {
   readonly onDescribed: () => void;
 }
 
-/** The locks by folder. */
 type Locks = ReadonlyMap<string, WriterLock>;
 
 async function lockFolders(config: Config, closers: Closers): Promise<Locks> {
@@ -330,4 +325,38 @@ export async function createLog(level: LogLevel, out: NodeJS.WritableStream): Pr
   const { default: pretty } = await import('pino-pretty');
   const colorize = usesColor(out);
   return pino(options, pretty({ colorize, translateTime: 'SYS:HH:MM:ss', destination: out }));
+}
+
+/** The limit of held lines. If there are more, the output is released. */
+const heldCountMax = 1_000;
+
+/**
+ * Holds back output until it is released. On a terminal the log of the start appears below the startup text instead of above it.
+ */
+export class HeldOutput extends Writable {
+  readonly #target: NodeJS.WritableStream;
+  #held: Buffer[] | null = [];
+
+  constructor(target: NodeJS.WritableStream) {
+    super();
+    this.#target = target;
+  }
+
+  get isTTY(): boolean {
+    return isTerminal(this.#target);
+  }
+
+  /** Writes the held output, and passes on what follows. A second call does nothing. */
+  release(): void {
+    const held = this.#held;
+    this.#held = null;
+    for (const chunk of held ?? []) this.#target.write(chunk);
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (this.#held === null) this.#target.write(chunk);
+    else this.#held.push(chunk);
+    if ((this.#held?.length ?? 0) > heldCountMax) this.release();
+    done();
+  }
 }

@@ -100,7 +100,7 @@ export class Service {
   /** Receives durations that the write side measures. */
   readonly timings: TimingMetrics;
   readonly #dependencies: ServiceDependencies;
-  /** The worker threads that answer the queries of all datasets. */
+  /** The worker threads that evaluate the queries of all datasets. */
   readonly #pool: EnginePool;
   readonly #answers: AnswerCache;
   readonly #idls: IdlStore;
@@ -232,7 +232,7 @@ export class Service {
     entry.become(served);
   }
 
-  /** Runs some queries over stored blocks, so that the code of queries is compiled before the first client asks. */
+  /** Runs some queries over stored blocks, so that the code of queries is compiled before the first request arrives. */
   async warmUp(signal: AbortSignal): Promise<void> {
     if (this.#isWriter) return;
     const { clock } = this.#dependencies;

@@ -10,7 +10,6 @@ import { feedFiles } from './feed-files.ts';
 import { describeFile, loadFilesRead, saveFilesRead } from './files-read.ts';
 
 export interface TakeFilesOptions {
-  /** The folder of the dataset. */
   readonly folder: string;
   /** In the order of their blocks. */
   readonly paths: readonly string[];

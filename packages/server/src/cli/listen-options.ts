@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander';
 import { isSameListener } from '../app/config/admin-port.ts';
 import { portOption } from './parse-option.ts';
 
-/** The default host of both listeners. */
 const hostDefault = '127.0.0.1';
 
 /** The options for addresses and access of every command that serves. */

@@ -4,7 +4,6 @@ import { memberOf } from '@sluice/protocol/unknown-value';
 import type { SegmentBytes } from '../segment/read/open-segment.ts';
 import { openRangeFile } from '../storage/range-file.ts';
 
-/** The file of a segment, which counts the bytes that are read. */
 export interface MeteredFile {
   readonly path: string;
   readonly bytes: SegmentBytes;

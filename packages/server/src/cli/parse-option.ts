@@ -54,7 +54,6 @@ function isDay(text: string): boolean {
   return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);
 }
 
-/** Checks the value of `--keep` and returns it. */
 export function retentionOption(text: string): string {
   if (parseRetention(text) !== undefined) return text;
   throw new InvalidArgumentError(

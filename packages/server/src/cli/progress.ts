@@ -37,7 +37,6 @@ export class Progress {
     this.#isTerminal = isTerminal(dependencies.err);
   }
 
-  /** Whether any progress was shown. */
   get isShown(): boolean {
     return this.#shownMs > this.#startMs;
   }

@@ -11,7 +11,6 @@ import { listDataFolder } from './list-data-folder.ts';
 
 export interface SegmentChoice {
   readonly arguments: readonly string[];
-  /** The data folder of the datasets. */
   readonly data: string;
   /** Returns which segments of a dataset are wanted. By default all of them are. */
   readonly openFilter?:

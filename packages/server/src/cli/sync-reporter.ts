@@ -12,7 +12,6 @@ export class SyncReporter {
   readonly #loading = new Set<string>();
   #slotCount = 0;
   #loadedCount = 0;
-  /** The last failure that was shown. */
   #failure = '';
 
   constructor(err: NodeJS.WritableStream, clock: Clock) {

@@ -1,5 +1,3 @@
-/** Formats the lines of `sluice tail`. */
-
 import type { Style } from '@sluice/base/terminal';
 import type { BlockRef } from '@sluice/ledger/block';
 import { toExactJson } from './query/exact-json.ts';

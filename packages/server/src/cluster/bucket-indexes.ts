@@ -22,7 +22,6 @@ export interface BucketIndexesDependencies {
   readonly readSegment: (segment: SealedSegment) => Promise<Uint8Array>;
 }
 
-/** A file on this machine. */
 export interface LocalFile {
   readonly fs: Fs;
   readonly path: string;

@@ -18,7 +18,6 @@ import { readLeases } from './reader-leases.ts';
 export interface CollectLimits {
   /** Longer than an upload and its commit take, and than a reader needs to renew its lease. */
   readonly graceMs: number;
-  /** The number of newest manifests that are never removed. */
   readonly manifestCountMin: number;
   /** The time from the listing to the last removal. It is much shorter than the grace period. */
   readonly collectMsMax: number;

@@ -12,7 +12,6 @@ export interface Patience {
 /** Attempts a commit twice: if the journal has failed, it is opened again in between. */
 export const impatient: Patience = { attemptCountMax: 2, signal: new AbortController().signal };
 
-/** Attempts a commit until the signal aborts. */
 export function patient(signal: AbortSignal): Patience {
   return { attemptCountMax: Number.POSITIVE_INFINITY, signal };
 }

@@ -19,7 +19,6 @@ export interface Feed {
    * Throws `feed-gap` if the first message was removed.
    */
   read(firstSequence: number, signal: AbortSignal): AsyncIterable<FeedMessage>;
-  /** Removes the messages below a sequence. */
   purgeBelow(sequence: number): Promise<void>;
   /** Resolves when this holder has the lease; to undefined if the signal aborted first. */
   acquireLease(holder: string, signal: AbortSignal): Promise<Lease | undefined>;

@@ -39,8 +39,8 @@ const readyStepMs = 250;
 /** The duration of a request for messages. The server must send a heartbeat in half of it. */
 const pullMs = 4_000;
 /**
- * Followers elect another leader after 4 s of silence at the earliest. So a leader that has heard from a majority within this time is
- * the only one.
+ * Servers elect another leader after 4 s without a message from the present one, at the earliest. So a leader that has heard from a
+ * majority within this time is the only one.
  */
 const contactMsMax = 3_000;
 /** The interval of pings. After two pings without a response, the client connects to another server. */
@@ -48,7 +48,7 @@ const pingMs = 1_500;
 /** The maximum size of messages that wait in this process to be applied. */
 const pendingBytesMax = 16 << 20;
 const wrongLastSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
-/** Codes of a stream that has reached its limit of bytes, or of servers that have no storage left. */
+/** Error codes of the servers: the stream has reached its limit of bytes, or they have no storage left. */
 const streamFull: ReadonlySet<number> = new Set([10_023, 10_047, 10_077]);
 /** The remaining share of a stream is reserved for messages that seal blocks, so that old messages can be removed. */
 const fullShare = 0.9;

@@ -6,7 +6,6 @@ import type { Lease } from './feed.ts';
 export interface KvLeaseOptions {
   readonly key: string;
   readonly holder: string;
-  /** The time to live of the key. */
   readonly leaseMs: number;
 }
 

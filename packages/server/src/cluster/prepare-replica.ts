@@ -9,9 +9,7 @@ import type { Feed } from './feed.ts';
 import { readFolderOwner, writeFolderOwner } from './folder-owner.ts';
 
 export interface PrepareReplicaOptions {
-  /** The name of this process. */
   readonly writer: string;
-  /** Whether this process may write manifests. */
   readonly mayWrite: boolean;
 }
 

@@ -47,7 +47,7 @@ export async function takeTurns(
   }
 }
 
-/** Returns undefined if the signal aborted first. Throws, and holds no lease, if following fails. */
+/** Follows the feed until this process gets the lease, which is returned; undefined if the signal aborted first. If following fails, it throws and holds no lease. */
 async function followUntilLeased(
   holder: string,
   { replica, feed }: TakeTurnsDependencies,

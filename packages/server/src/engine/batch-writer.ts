@@ -18,7 +18,6 @@ export interface FoundRows {
 }
 
 export interface SelectedBatch {
-  /** The first block of the first row group. */
   readonly firstBlock: number;
   /** The blocks of the row groups that are in the range of the query; at least one. */
   readonly blocks: BlockSpan;

@@ -9,8 +9,8 @@ import { expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../simulator/src/testing/simulated-blocks.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
-import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
+import { answerSegments } from './testing/answer-segments.ts';
 import { answerQuery } from './testing/reference/answer-query.ts';
 
 const folder = new URL('../../../../docs/idl/', import.meta.url);

@@ -172,7 +172,6 @@ export class EngineSegment {
     }
   }
 
-  /** Releases all memory. */
   release(): void {
     this.index.release();
     this.reader.release();

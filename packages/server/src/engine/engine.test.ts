@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildSegment } from '../segment/write/build-segment.ts';
-import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
 import { answerFast } from './testing/answer-fast.ts';
+import { answerSegments } from './testing/answer-segments.ts';
 import { arbitraryBlocks } from './testing/arbitrary-block.ts';
 import { arbitraryQuery, arbitraryQueryCase } from './testing/arbitrary-query.ts';
 import { describeLaws } from './testing/describe-laws.ts';

@@ -1,5 +1,5 @@
 /**
- * Answers queries from segments on one thread: load, select, write. It never waits: the caller provides segments whose bytes can be read
+ * Evaluates queries on segments on one thread: load, select, write. It never waits: the caller provides segments whose bytes can be read
  * synchronously, and takes the text in pieces.
  */
 import { assert } from '@sluice/base/assert';
@@ -59,7 +59,6 @@ export class Engine {
     this.#sources.delete(key);
   }
 
-  /** Returns whether an open segment has a block in the range. */
   covers(key: string, { first, last }: BlockRange): boolean {
     const { headers } = this.#opened(key).segment;
     return headers.firstAtOrAfter(first) < headers.firstAtOrAfter(last + 1);
@@ -72,7 +71,7 @@ export class Engine {
     return new SegmentRun(open, selection, { idls: this.#idls, ...options }, this.#kernel);
   }
 
-  /** Returns the answer from one open segment in pieces. The last piece ends with a line, and most others do. */
+  /** Returns the lines from one open segment in pieces. The last piece ends with a line, and most others do. */
   *run(
     key: string,
     selection: Selection,
@@ -87,7 +86,6 @@ export class Engine {
     return run.report;
   }
 
-  /** Performs a lookup in one open segment, in steps. */
   *lookUp(key: string, lookup: Lookup): Steps<LookupResults[keyof LookupResults]> {
     const open = this.#opened(key);
     this.#growing.add(open);

@@ -7,8 +7,8 @@ import { SECTION_LAYOUT } from '../segment/layout/section-layout.ts';
 import { rewriteSegment } from '../segment/testing/rewrite-segment.ts';
 import { sampleBlock } from '../segment/testing/sample-block.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
-import { answerSegments } from './answer-segments.ts';
 import { Engine } from './engine.ts';
+import { answerSegments } from './testing/answer-segments.ts';
 import { parseTestQuery } from './testing/arbitrary-query.ts';
 import { answerQuery } from './testing/reference/answer-query.ts';
 

@@ -17,7 +17,6 @@ const encoder = new TextEncoder();
 export class HeaderTexts {
   /** How many runs read them. */
   users = 0;
-  /** The address of the kernel's table of headers. */
   readonly tableAt: number;
   readonly #segment: Segment;
   readonly #fields: HeaderFields;

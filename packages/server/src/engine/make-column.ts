@@ -6,7 +6,6 @@ import type { Scratch } from './scratch.ts';
 /** A column as the kernels use it. */
 export interface LoadedColumn {
   readonly at: number;
-  /** Bytes per value. */
   readonly width: number;
   readonly count: number;
 }
@@ -69,7 +68,7 @@ const MAKERS: Readonly<Record<MadeColumn, (group: ColumnSource) => LoadedColumn>
   textStarts: (g) => starts(g, 'textLength'),
   lookupIndexStarts: (g) =>
     startsOfSums(g, ['lookupReadonlyCount', 'lookupWritableCount'], g.stored('lookupKey').count),
-  // Values decoded from differences.
+  // Columns that are stored as differences to other columns.
   logIndexes: (g) => logIndexes(g),
   balancePost: (g) => changed(g, 'balPre', 'balChange'),
   tokenPostAmount: (g) => changed(g, 'tokPreAmount', 'tokChange'),

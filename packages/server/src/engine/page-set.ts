@@ -9,7 +9,6 @@ export interface TransactionSpan {
   readonly end: number;
 }
 
-/** A row group and its number in the segment. */
 export interface NumberedGroup {
   readonly number: number;
   readonly group: StoredGroup;
@@ -58,16 +57,6 @@ export class PageSet {
     const isRead = page + 1 < this.ranks.length && (this.ranks[page + 1] as number) > rank;
     const within = isRead ? transaction - page * pageTransactions : 0;
     return this.firstPosition + rank * pageTransactions + within;
-  }
-
-  /** Calls a function for each page in memory, with its transactions of the segment and the position of the first of them. */
-  forEachPage(visit: (first: number, end: number, position: number) => void): void {
-    const { firstTransaction, pageTransactions, transactionCount } = this.group;
-    for (const page of this.pages) {
-      const first = page * pageTransactions;
-      const end = Math.min(first + pageTransactions, transactionCount);
-      visit(firstTransaction + first, firstTransaction + end, this.positionOf(first));
-    }
   }
 }
 

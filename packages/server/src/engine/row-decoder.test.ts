@@ -13,9 +13,9 @@ import { parseQuery } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
 import { selectTable } from '../query/select-table.ts';
 import { buildSegment } from '../segment/write/build-segment.ts';
-import { answerSegments } from './answer-segments.ts';
 import { arrowFields } from './arrow/arrow-columns.ts';
 import { Engine } from './engine.ts';
+import { answerSegments } from './testing/answer-segments.ts';
 import { answerQuery } from './testing/reference/answer-query.ts';
 
 const folder = new URL('../../../../docs/idl/', import.meta.url);

@@ -39,7 +39,6 @@ export interface GroupBatch {
 
 /** Parts of a row group that are fetched from a remote segment as a whole. */
 export interface GroupParts {
-  /** Numbers of sections. */
   readonly sections: ReadonlySet<number>;
   /** Whether the keys that appear first in the group belong to it. */
   readonly hasNewKeys: boolean;
@@ -76,7 +75,6 @@ export class SegmentRun {
   readonly #endBlock: number;
   readonly #selector: GroupSelector;
   readonly #writer: BatchWriter;
-  /** The columns of the last batch. */
   #columns: GroupColumns | undefined;
 
   constructor(

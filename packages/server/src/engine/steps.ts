@@ -73,7 +73,6 @@ export interface StepContext {
   readonly lookupTable: number;
   /** Prepares decoding the selected rows and returns the operands of the step. */
   readonly decode: (array: DecodedArray) => StepOperands;
-  /** Writes to the kernel's memory. */
   readonly setInt: (address: number, value: number) => void;
 }
 
@@ -234,7 +233,6 @@ function columnSteps(kind: RecordKind): Record<string, Step> {
   return steps;
 }
 
-/** The steps of all other fields. */
 const OTHER_STEPS: {
   readonly [K in RecordKind]: Readonly<Record<Exclude<FieldName<K>, ColumnField<K>>, Step>>;
 } = {
@@ -326,7 +324,6 @@ const OTHER_STEPS: {
   },
 };
 
-/** The step of each field of each kind of record. */
 export const STEPS: Readonly<Record<RecordKind, Readonly<Record<string, Step>>>> = mapKeys(
   keysOf(OTHER_STEPS),
   (kind) => ({ ...columnSteps(kind), ...OTHER_STEPS[kind] }),

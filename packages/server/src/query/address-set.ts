@@ -115,7 +115,6 @@ export function* sortKeysSteps(keys: Uint8Array): Steps<Uint8Array> {
   return sorted.subarray(0, sortedCount * keyBytes);
 }
 
-/** Returns the set of ascending keys. */
 export function buildSet(name: string, keys: Uint8Array): AddressSet {
   const count = keys.length / keyBytes;
   const bitBytes = 2 ** startBitsOf(count) / 8;
@@ -130,7 +129,6 @@ export function buildSet(name: string, keys: Uint8Array): AddressSet {
   return { name, version: digestKeys(keys).slice(0, versionDigits), count, memory };
 }
 
-/** Returns the SHA-256 of keys as hex. */
 export function digestKeys(keys: Uint8Array): string {
   return createHash('sha256').update(keys).digest('hex');
 }
@@ -162,7 +160,6 @@ export class SetKeys {
     return this.set.count;
   }
 
-  /** Returns the key at a position. */
   key(position: number): Uint8Array {
     return this.bytes.subarray(position * keyBytes, (position + 1) * keyBytes);
   }
@@ -188,7 +185,6 @@ function startBitsOf(count: number): number {
   return Math.min(Math.max(bits, startBitsMin), startBitsMax);
 }
 
-/** Returns the first three bytes of a key. */
 function startOf(keys: Uint8Array, at: number): number {
   return ((keys[at] ?? 0) << 16) | ((keys[at + 1] ?? 0) << 8) | (keys[at + 2] ?? 0);
 }

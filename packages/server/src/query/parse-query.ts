@@ -4,21 +4,28 @@
  *
  *   bytes ─► size ─► depth ─► UTF-8 ─► JSON ─► unique keys ─► decode ─► Query
  */
-
 import { CodedError } from '@sluice/base/errors';
 import { runToCompletion, type Steps } from '@sluice/base/time-slices';
 import { IdlRegistry } from '@sluice/decode/idl-registry';
 import { DIALECT_DEFAULT, DIALECTS, type Dialect } from '@sluice/protocol/dialect';
-import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
+import {
+  defaultFieldNames,
+  fieldNames,
+  KINDS,
+  type Kind,
+  RECORD_ARRAY_NAMES,
+  type RecordArray,
+} from '@sluice/protocol/field-table';
 import type { QueryLimits } from '@sluice/protocol/query-limits';
+import { mapKeys } from '@sluice/protocol/typed-keys';
 import type { AddressSets } from './address-set.ts';
 import { parseBlockNumber, toSlotBound } from './parse-block-number.ts';
-import { parseFields } from './parse-fields.ts';
 import { parseItems, QueryBudget } from './parse-items.ts';
-import type { Items, Query } from './query.ts';
+import type { FieldLists, Items, Query } from './query.ts';
 import {
   BODY_PATH,
   type JsonObject,
+  joinPath,
   ownValue,
   quote,
   refuse,
@@ -30,7 +37,6 @@ import { checkDepth, scanKeys } from './scan-body.ts';
 
 export interface ParseQueryOptions {
   readonly limits: QueryLimits;
-  /** The values of `type` that the dataset allows. */
   readonly dialects: readonly Dialect[];
   /** The IDLs with the names of instructions. Default: those of the ledger's own programs. */
   readonly idls?: IdlRegistry;
@@ -208,4 +214,34 @@ function parseParentBlockHash(body: JsonObject): string | undefined {
     refuse('query-value-invalid', { path: 'parentBlockHash', found: value, allowed });
   }
   return value;
+}
+
+const path = 'fields';
+
+/** Parses the selector `fields` of a query into the fields to send for each kind, in wire order. */
+function parseFields(body: JsonObject, dialect: Dialect): FieldLists {
+  const value = ownValue(body, path);
+  if (value === undefined) return toLists((kind) => defaultFieldNames(kind, dialect));
+  const selectors = requireObject(value, path);
+  requireKnownKeys(selectors, KINDS, path);
+  return toLists((kind) => parseSelector(selectors, kind, dialect));
+}
+
+function parseSelector(selectors: JsonObject, kind: Kind, dialect: Dialect): readonly string[] {
+  const kindPath = joinPath(path, kind);
+  const value = ownValue(selectors, kind);
+  const selector = value === undefined ? {} : requireObject(value, kindPath);
+  const names: readonly string[] = fieldNames(kind, dialect);
+  requireKnownKeys(selector, names, kindPath);
+  return names.filter((name) => {
+    const wanted = ownValue(selector, name);
+    const isEnabled = wanted !== undefined && requireBoolean(wanted, joinPath(kindPath, name));
+    // The number is always sent, because a client needs it to resume.
+    return isEnabled || (kind === 'block' && name === 'number');
+  });
+}
+
+function toLists(namesOf: (kind: Kind) => readonly string[]): FieldLists {
+  // The names come from the table from which the type is derived.
+  return mapKeys(KINDS, namesOf) as FieldLists;
 }

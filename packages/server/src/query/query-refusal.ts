@@ -20,7 +20,6 @@ export function joinPath(path: QueryPath, step: string | number): QueryPath {
   return path === BODY_PATH ? step : `${path}.${step}`;
 }
 
-/** The codes of invalid values in a query. */
 type QueryErrorCode = Extract<ErrorCode, `query-${string}-${string}`>;
 
 export interface RefusalReason {

@@ -79,7 +79,6 @@ export interface Selection extends Items {
   readonly arrow?: ArrowOutput;
 }
 
-/** An Arrow table as the output of a query. */
 export interface ArrowOutput {
   readonly table: ArrowTable;
   readonly addresses: ArrowAddresses;

@@ -12,7 +12,6 @@
  * again, and a repeated sync may report success without having written anything. The owner closes the journal and opens
  * it again, which starts a new file.
  */
-
 import { crc32 } from 'node:zlib';
 import { assert } from '@sluice/base/assert';
 import { elementAt } from '@sluice/base/element-at';
@@ -26,8 +25,13 @@ import {
   writeFileAtomically,
 } from './fs.ts';
 import { encodeRecord, recordHeaderBytes } from './journal-record.ts';
-import { readPayload } from './read-payload.ts';
-import { checkpointRow, commitRow, type PayloadLocation, scanJournal } from './scan-journal.ts';
+import {
+  checkpointRow,
+  commitRow,
+  type PayloadLocation,
+  readPayload,
+  scanJournal,
+} from './scan-journal.ts';
 
 export interface JournalOptions {
   readonly folder: string;

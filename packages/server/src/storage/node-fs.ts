@@ -13,7 +13,6 @@ import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { DiskSpace, Fs, FsFile, OpenMode } from './fs.ts';
 import { makeFolder } from './make-folder.ts';
 
-/** The file system of the machine. */
 export const nodeFs: Fs = {
   makeFolder: (path) => guard('make folder', () => makeFolder(path)),
   list: (path) => guard('list folder', async () => (await readdir(path)).sort()),

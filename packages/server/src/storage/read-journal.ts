@@ -5,18 +5,14 @@
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { type Fs, readWholeFile } from './fs.ts';
 import { type JournalContent, journalFileName, journalNamePattern } from './journal.ts';
-import { readPayload } from './read-payload.ts';
-import { type PayloadLocation, scanJournal } from './scan-journal.ts';
+import { type PayloadLocation, readPayload, scanJournal } from './scan-journal.ts';
 
 export interface StoredJournal extends Pick<JournalContent, 'checkpoint' | 'commits'> {
   readonly locations: ReadonlyMap<number, PayloadLocation>;
-  /** The size of the file. */
   readonly byteLength: number;
 }
 
-/**
- * A writer that starts a new file may remove the file that is being read. That does not happen several times in a row.
- */
+/** A writer that starts a new file may remove the file that is being read, so reading is repeated. A writer does not do that several times in a row. */
 const attemptCountMax = 5;
 
 /** Returns the content of the newest file, or `undefined` for a new dataset, which has no file yet. */

@@ -1,4 +1,6 @@
+import { crc32 } from 'node:zlib';
 import { CodedError } from '@sluice/base/errors';
+import type { FsFile } from './fs.ts';
 import {
   decodeRecordHeader,
   isRecordWhole,
@@ -8,7 +10,6 @@ import {
   recordLength,
 } from './journal-record.ts';
 
-/** The location of a payload's bytes. */
 export interface PayloadLocation {
   readonly fileNumber: number;
   readonly offset: number;
@@ -130,4 +131,16 @@ export function commitRow(id: number, bytes: Uint8Array, crc: number): CommitRow
 
 export function checkpointRow(id: number, location: PayloadLocation): CheckpointRow {
   return [id, location.fileNumber, location.offset, location.length, location.crc];
+}
+
+/** Returns the bytes of a payload after verifying their checksum. */
+export async function readPayload(
+  file: FsFile,
+  { fileNumber, offset, length, crc }: PayloadLocation,
+): Promise<Uint8Array> {
+  const bytes = await file.read(offset, length);
+  if (bytes.byteLength !== length || crc32(bytes) !== crc) {
+    throw new CodedError('payload-damaged', { file: fileNumber, offset });
+  }
+  return bytes;
 }

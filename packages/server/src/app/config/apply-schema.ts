@@ -5,7 +5,7 @@ import { CodedError, type DetailArguments, type ErrorCode } from '@sluice/base/e
 import { findNearestName } from '@sluice/base/find-nearest-name';
 import type { TSchema } from 'typebox';
 import { type ConfigTree, keyOf, pathBelow } from './config-tree.ts';
-import type { SchemaNode } from './schema-node.ts';
+import type { Annotations } from './schema-parts.ts';
 
 export interface AppliedSchema {
   /** The configuration with all defaults. Only valid if there are no faults. */
@@ -217,4 +217,22 @@ function fitsNumber({ type, minimum, maximum }: SchemaNode, value: number): bool
   const isOfType = type === 'integer' ? Number.isInteger(value) : Number.isFinite(value);
   const isAbove = minimum === undefined || value >= minimum;
   return isOfType && isAbove && (maximum === undefined || value <= maximum);
+}
+
+export interface SchemaNode extends Partial<Annotations> {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly default?: unknown;
 }

@@ -2,7 +2,6 @@
  * The schema of the configuration. The TypeScript type, the validation of files and the tables of `docs/configuration.md` derive from
  * it. A key with a default is always present after parsing; a key without one is required, unless it is optional.
  */
-
 import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
@@ -46,7 +45,6 @@ function list<Item extends TSchema>(item: Item, description: string) {
   return Type.Array(item, { default: [], maxItems: listItemCountMax, description });
 }
 
-/** The expected form of an origin. */
 export const ORIGIN_EXPECTED = 'an exact origin such as https://example.org';
 
 const port = { minimum: 0, maximum: 65_535 };

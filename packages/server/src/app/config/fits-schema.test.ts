@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/value';
 import { expect, test } from 'vitest';
-import { fitsSchema } from './apply-schema.ts';
+import { fitsSchema, type SchemaNode } from './apply-schema.ts';
 import { configSchema } from './config-schema.ts';
-import type { SchemaNode } from './schema-node.ts';
 
 /** Returns the schemas of single values with all their keywords. */
 function leavesOf(schema: SchemaNode): SchemaNode[] {

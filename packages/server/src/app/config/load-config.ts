@@ -19,7 +19,6 @@ export interface LoadedConfig {
   readonly config: Config;
   /** The values before parsing, with their positions. */
   readonly tree: ConfigTree;
-  /** The path of the file, if there is one. */
   readonly file?: string | undefined;
 }
 

@@ -2,11 +2,11 @@
 import { memberOf } from '@sluice/protocol/unknown-value';
 import { stringify } from 'yaml';
 import { adminPort } from './admin-port.ts';
+import type { SchemaNode } from './apply-schema.ts';
 import { type Config, configSchema, type DatasetConfig, MADE_AS } from './config-schema.ts';
 import { type ConfigOrigin, pathBelow } from './config-tree.ts';
 import { datasetFolder } from './dataset-folder.ts';
 import type { LoadedConfig } from './load-config.ts';
-import type { SchemaNode } from './schema-node.ts';
 
 const hidden = '***';
 

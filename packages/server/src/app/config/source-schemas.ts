@@ -152,7 +152,6 @@ const filesSource = Type.Object(
   },
 );
 
-/** The kinds of sources. */
 export const sourceSchema = Type.Union([
   rpcSource,
   grpcSource,

@@ -1,4 +1,4 @@
-/** Histograms of durations that components below report. */
+/** Histograms of durations that components of lower layers report. */
 
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { lagSeconds } from '../../http/describe-dataset.ts';

@@ -54,7 +54,6 @@ export function countersOf({ cache }: Bucket): Readonly<Record<string, number>> 
   return { storeRequests: requests, storeBytes: fetchedBytes, cacheEvictions: evictions };
 }
 
-/** Starts the background tasks of a reader of a bucket. */
 export function runReader(
   dataset: Dataset,
   bucket: Bucket,

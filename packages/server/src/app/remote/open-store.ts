@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/base/clock';
-import type { Environment } from '../../object-store/credential-types.ts';
 import { findCredentials } from '../../object-store/credentials.ts';
 import type { ObjectStore } from '../../object-store/object-store.ts';
+import type { Environment } from '../../object-store/role-credentials.ts';
 import { S3Client } from '../../object-store/s3-client.ts';
 import type { StoreConfig } from '../config/remote-schema.ts';
 

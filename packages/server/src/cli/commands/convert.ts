@@ -50,7 +50,6 @@ Examples:
 A protobuf does not contain its slot, so a file of protobufs is named after the slots of its first and last block, and each
 of its blocks must be the child of the one before it. Every converted block is read again and compared.`;
 
-/** Writes the blocks as lines of JSON. */
 async function writeLines(
   paths: readonly string[],
   { out, force = false }: ConvertOptions,
@@ -148,7 +147,6 @@ class Conversion {
 
 const lineEnd = Buffer.from('}\n');
 
-/** Encodes a length as varint. */
 function encodeLength(length: number): Uint8Array {
   const bytes: number[] = [];
   let left = length;

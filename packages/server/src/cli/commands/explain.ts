@@ -31,7 +31,7 @@ const cacheBytesMax = 256 * 1024 * 1024;
 
 export function buildExplainCommand(context: CommandContext): Command {
   return new Command('explain')
-    .description('Run a query on segments and show its plan and cost instead of the answer.')
+    .description('Run a query on segments and show its plan and cost instead of the lines.')
     .requiredOption('--query <file>', 'the query, as the body of a request')
     .argument('<segments...>', 'segment files, in any order, or names of datasets')
     .option('--data <folder>', 'the data folder of the datasets', './data')
@@ -113,7 +113,6 @@ async function openFilter(
   return mayHave;
 }
 
-/** A set of addresses of a filter. */
 interface SetCost extends Pick<AddressSet, 'version'> {
   readonly set: string;
   readonly addresses: number;

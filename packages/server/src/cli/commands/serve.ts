@@ -168,7 +168,7 @@ function chooseFollow(command: Command, options: ServeCommandOptions): unknown[]
   }
   checkAddresses(command, options);
   const sources = [
-    // The first source leads at first, and gRPC has new blocks before the others.
+    // gRPC comes first, because the first source leads at the start and gRPC has new blocks before the others.
     ...grpc.map((url) => ({ kind: 'grpc', url, token: grpcToken() })),
     ...rpc.map((url) => ({ kind: 'rpc', url, ws })),
     ...portal.map((url) => ({ kind: 'portal', url, key: portalKey() })),

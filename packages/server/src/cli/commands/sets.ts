@@ -5,14 +5,14 @@ import { readSmallFile } from '../../storage/read-small-file.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
 import { naming } from '../metered-file.ts';
-import { type AdminOptions, addAdmin, adminUrl } from '../target/admin-option.ts';
 import { getJson } from '../target/get-json.ts';
+import { type AdminOptions, addAdmin, adminUrl } from '../target/target-options.ts';
 
 interface SetsOptions extends AdminOptions {
   readonly json?: boolean;
 }
 
-/** The service answers after it has stored the set, which takes seconds for a million addresses on a busy machine. */
+/** The service responds after it has stored the set, which takes seconds for a million addresses on a busy machine. */
 const putMsMax = 60_000;
 const fileBytesMax = setAddressCountMax * 64;
 

@@ -36,7 +36,6 @@ export class BlockTransactions {
     return this.#headers.firstAtOrAfter(slot);
   }
 
-  /** Returns the block of a transaction. */
   blockOf(transaction: number): number {
     let low = 0;
     let high = this.#headers.length;

@@ -8,20 +8,21 @@
 import { elementAt } from '@sluice/base/element-at';
 import type { Steps } from '@sluice/base/time-slices';
 import { valueOfKey } from '@sluice/base/value-of-key';
+import { KeyTexts } from '../../segment/encoding/codec.ts';
 import { sliceOf } from '../../segment/indexes/ascending-lists.ts';
 import type { ClassTable } from '../../segment/indexes/index-builder.ts';
 import type { SegmentIndex } from '../../segment/indexes/segment-index.ts';
+import { keyBytes } from '../../segment/layout/dictionary.ts';
 import { PART } from '../../segment/layout/directory.ts';
+import type { Segment } from '../../segment/read/open-segment.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import type { BlockRange } from '../segment-run.ts';
 import { BlockTransactions } from './block-transactions.ts';
-import { prefixBytesMax } from './prefix-lengths.ts';
-import { readKeyTexts } from './read-key-texts.ts';
 
 export interface ActivityLookup {
   readonly kind: 'activity';
   readonly range: BlockRange;
-  /** By program, how many bytes of the data are its discriminator. Other programs have 8, or the length that the segment has. */
+  /** The length of the discriminators of each program, in bytes. It is 8 for all other programs, or the length by which the segment has classified the data. */
   readonly prefixLengths: ReadonlyMap<string, number>;
 }
 
@@ -239,4 +240,47 @@ function toCounts(ids: Uint32Array, counts: Uint32Array): IdCount[] {
 function greatest(rows: readonly IdCount[]): CountList<IdCount> {
   const counted = rows.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
   return { rows: counted.slice(0, rowCountMax), isCut: counted.length > rowCountMax };
+}
+
+/** The longest prefix that a class of instructions can have. */
+export const prefixBytesMax = 8;
+
+/**
+ * Returns the length of the prefixes of each program whose prefixes are shorter than 8 bytes in this segment. A segment shortens prefixes
+ * if 8 bytes would make too many classes, so other segments of the same ledger may have longer ones.
+ */
+export function listShortPrefixes({ segment, index }: EngineSegment): ReadonlyMap<string, number> {
+  const { classes } = index;
+  const lengths = new Map<number, number>();
+  for (let number = 0; number < classes.count; number++) {
+    const { program, prefix, isWhole } = classes.row(number);
+    // If the prefix is all of the data, it may be shorter than the prefixes of the program's other classes.
+    if (!isWhole && prefix.length < prefixBytesMax) lengths.set(program, prefix.length);
+  }
+  const texts = readKeyTexts(segment, [...lengths.keys()]);
+  return new Map([...lengths].map(([program, length]) => [valueOfKey(texts, program), length]));
+}
+
+/** Keys with a smaller gap between them are read together, because they are in the same or the next chunk, which is read anyway. */
+const gapCountMax = 64;
+
+export function readKeyTexts(
+  segment: Segment,
+  ids: readonly number[],
+): ReadonlyMap<number, string> {
+  const sorted = Uint32Array.from(new Set(ids)).sort();
+  const keys = new Uint8Array(sorted.length * keyBytes);
+  for (let from = 0; from < sorted.length; ) {
+    let to = from + 1;
+    while (to < sorted.length && elementAt(sorted, to) - elementAt(sorted, to - 1) <= gapCountMax)
+      to++;
+    const first = elementAt(sorted, from);
+    const span = segment.readKeys(first, elementAt(sorted, to - 1) - first + 1);
+    for (; from < to; from++) {
+      const at = (elementAt(sorted, from) - first) * keyBytes;
+      keys.set(span.subarray(at, at + keyBytes), from * keyBytes);
+    }
+  }
+  const texts = new KeyTexts(keys);
+  return new Map(Array.from(sorted, (id, i) => [id, texts.at(i)]));
 }

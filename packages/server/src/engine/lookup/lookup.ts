@@ -1,5 +1,5 @@
 /**
- * Lookups: small requests that a segment answers from its indexes. Each runs in an engine thread, in steps, so that it does not delay
+ * Lookups: small requests whose results come from the indexes of a segment. Each runs in an engine thread, in steps, so that it does not delay
  * queries on the same thread.
  */
 import type { Steps } from '@sluice/base/time-slices';
@@ -7,19 +7,22 @@ import type { Selection } from '../../query/query.ts';
 import type { EngineKernel } from '../engine-kernel.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import type { BlockRange, RunOptions, SegmentRun } from '../segment-run.ts';
-import { type ActivityLookup, countActivity, type SegmentActivity } from './count-activity.ts';
+import {
+  type ActivityLookup,
+  countActivity,
+  listShortPrefixes,
+  type SegmentActivity,
+} from './count-activity.ts';
 import { type CountLookup, countRows } from './count-rows.ts';
 import { type DigestLookup, digestBlocks } from './digest-blocks.ts';
 import { estimateSegment, type SegmentEstimate } from './estimate-segment.ts';
 import { findMentions, type Mention, type MentionsLookup } from './find-mentions.ts';
 import { findSignature } from './find-signature.ts';
-import { listShortPrefixes } from './prefix-lengths.ts';
 import type { RowCount } from './row-counter.ts';
 
 export type Lookup =
   /** The line of the transaction with the signature, which is 64 bytes long. */
   | { readonly kind: 'signature'; readonly signature: Uint8Array; readonly selection: Selection }
-  /** The newest transactions that name an address. */
   | MentionsLookup
   /** The line of each listed transaction, in the order of the list. */
   | {

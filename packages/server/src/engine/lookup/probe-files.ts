@@ -7,8 +7,7 @@ import { systemErrorCode } from '@sluice/base/system-error-code';
 import type { Steps } from '@sluice/base/time-slices';
 import type { CachedLocation } from '../../object-store/cached-range-file.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
-import { hasSignature } from '../../segment/indexes/has-signature.ts';
-import { probeSignature } from '../../segment/indexes/probe-signature.ts';
+import { hasSignature, probeSignature } from '../../segment/indexes/probe-signature.ts';
 import { hashSignature } from '../../segment/indexes/segment-index.ts';
 import {
   locateSignatureIndex,

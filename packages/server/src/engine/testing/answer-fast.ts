@@ -1,8 +1,8 @@
 import type { Block } from '@sluice/ledger/block';
 import type { Query } from '../../query/query.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
-import { answerSegments } from '../answer-segments.ts';
 import { Engine } from '../engine.ts';
+import { answerSegments } from './answer-segments.ts';
 
 /** One engine for all tests: creating a kernel's memory is slow, and a shared cache shows whether it keeps segments separate. */
 const engine = new Engine({ cacheBytesMax: 1 << 24 });

@@ -40,7 +40,7 @@ export const RUN_LIMITS = {
    * for a query of all fields.
    */
   history: { countMax: 8, restMsMax: 250 },
-  /** Runs over a block at the head. They need about a megabyte each, and their readers take the whole answer at once. */
+  /** Runs over a block at the head. They need about a megabyte each, and their readers take the whole text at once. */
   urgent: { countMax: 32, restMsMax: 250 },
 } as const satisfies Record<string, RunPermitsOptions>;
 

@@ -30,7 +30,6 @@ export type ToThread =
   | LookupRequest
   | ProbeRequest;
 
-/** One lookup, performed in each of the segments. */
 export interface LookupRequest {
   readonly kind: 'lookup';
   readonly id: number;
@@ -68,7 +67,6 @@ export interface RunRequest {
   /** Whether many readers wait for this run. It is short and runs without interruption. */
   readonly isUrgent: boolean;
   readonly form: TextForm;
-  /** The size of a part. */
   readonly unit: PartUnit;
   /** Thread (p + turn) mod n does part p. Different turns distribute runs over one block among the threads. */
   readonly turn: number;
@@ -80,7 +78,6 @@ export interface RunRequest {
 export interface Coverage {
   /** All blocks of the range up to this slot are covered. */
   readonly slot: number;
-  /** The hash of the block in that slot. */
   readonly hash: string;
   /** The line of that block with its header only. */
   readonly headerLine: Uint8Array;

@@ -1,5 +1,5 @@
 /**
- * Threads that answer queries together. A run is divided into parts, each a row group or a segment. Thread t of n does every part p with
+ * Threads that evaluate queries together. A run is divided into parts, each a row group or a segment. Thread t of n does every part p with
  * (p + turn) mod n = t, and the pool returns the text in the order of the parts. No part of a query runs on the thread of the pool.
  */
 
@@ -72,7 +72,6 @@ interface PoolSegment {
   readonly fetch: FetchRanges | undefined;
 }
 
-/** The pool's end of a thread. */
 export interface PoolThread {
   on(event: 'message', receive: (message: FromThread) => void): unknown;
   on(event: 'error', receive: (cause: unknown) => void): unknown;
@@ -81,9 +80,7 @@ export interface PoolThread {
 }
 
 export interface EnginePoolDependencies {
-  /** The system clock by default. */
   readonly clock?: Clock;
-  /** Starts a worker thread by default. */
   readonly startThread?: (data: EngineWorkerData) => PoolThread;
   /** Receives how long each run waited until it could start. */
   readonly observeWait?: (queue: 'history' | 'urgent', seconds: number) => void;
@@ -142,7 +139,6 @@ export class EnginePool {
     return this.#started;
   }
 
-  /** Whether no query runs. */
   get isIdle(): boolean {
     return this.#runs.size === 0;
   }

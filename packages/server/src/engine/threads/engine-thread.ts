@@ -1,5 +1,5 @@
 /**
- * A thread that answers queries. It does every n-th part of each run. It usually gets the same row groups or segments again, so that
+ * A thread that evaluates queries. It does every n-th part of each run. It usually gets the same row groups or segments again, so that
  * later queries find them in its cache. Between pieces it receives messages: a run can be cancelled, or wait for its reader.
  */
 import { crc32 } from 'node:zlib';
@@ -71,7 +71,6 @@ interface RunState {
   readonly form: TextForm;
   /** Pieces that are sent together. */
   readonly outbox: PieceBatchWriter;
-  /** The current part. */
   part: number;
   aheadBytes: number;
   /** Whether a complete line was sent. The first one is sent immediately. */
@@ -83,7 +82,6 @@ interface RunState {
   wake: () => void;
 }
 
-/** The thread's end of the connection to the pool. */
 export interface ThreadPort {
   on(event: 'message', receive: (message: ToThread) => void): unknown;
   postMessage(message: FromThread, moved?: ArrayBuffer[]): void;

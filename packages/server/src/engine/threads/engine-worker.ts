@@ -1,4 +1,3 @@
-/** The worker thread of the engine. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '@sluice/base/assert';
 import { systemClock } from '@sluice/base/clock';

@@ -88,7 +88,7 @@ export class PieceBatchWriter {
     const draft = this.#draft ?? this.#begin(length);
     const at = aligned(this.#length);
     draft.set(text, at);
-    // One of the two texts is usually empty, so the other one begins at an aligned address.
+    // Usually `text` or `compressed` is empty, so the other begins at an aligned address.
     draft.set(compressed, at + text.length);
     draft.set(header, at + text.length + compressed.length);
     draft.set(hash, at + length - hash.length);

@@ -128,7 +128,10 @@ export class PoolLookups {
     if (pending.threads.size > 0) return;
     this.#pending.delete(id);
     const all = pending.results.filter((result) => result !== undefined);
-    assert(all.length === pending.results.length, 'a thread answers for each of its segments');
+    assert(
+      all.length === pending.results.length,
+      'a thread returns a result for each of its segments',
+    );
     pending.resolve(all);
   }
 

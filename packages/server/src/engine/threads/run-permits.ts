@@ -30,7 +30,7 @@ interface Waiter {
 export class RunPermits {
   readonly #restMsMax: number;
   readonly #clock: Clock;
-  /** In order of arrival. The limit of open streams bounds it. */
+  /** The waiting runs, in order of arrival. The limit of open streams bounds their number. */
   readonly #waiting = new Set<Waiter>();
   /** The functions that cut runs with an inactive reader, and the time since when each is inactive, longest first. */
   readonly #resting = new Map<() => void, number>();

@@ -1,7 +1,6 @@
 import { CodedError, type ErrorCode, type ErrorDetail, knownDetail } from '@sluice/base/errors';
 
 export interface SegmentFault {
-  /** The key of the segment. */
   readonly key: string;
   readonly code: ErrorCode;
   readonly detail: ErrorDetail;

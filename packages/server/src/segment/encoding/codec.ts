@@ -119,7 +119,6 @@ function join(bytes: Uint8Array, planes: number, count: number, width: number): 
 
 const keyBytes = 32;
 
-/** The keys that are encoded together. */
 const chunkKeys = 256;
 
 /** The base58 texts of keys of 32 bytes each. They are encoded when they are requested: most texts of an open segment never are. */

@@ -1,17 +1,28 @@
-/** Reads segments of format 1, in which every column of a row group is one unit. Only used to convert them. */
+/**
+ * Reads segments of format 1, only to convert them. Every column of a row group is one unit, compressed as a whole.
+ *
+ *   units        columns of row group 0, 1, …; dictionary pages; postings pages; filter and ids; block table
+ *   directory    one unit: counts, then an entry per unit
+ */
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
+import { ByteReader } from '../encoding/byte-stream.ts';
 import { ByteColumn, IntColumn, LongColumn } from '../encoding/growable.ts';
 import {
+  checkEntry,
   damaged,
   decodeUnit,
   joinIntUnit,
   joinLongUnit,
   type UnitEntry,
 } from '../encoding/unit.ts';
-import type { BlockColumnName, BlockColumnOf } from '../layout/block-columns.ts';
+import {
+  BLOCK_COLUMN_NAMES,
+  type BlockColumnName,
+  type BlockColumnOf,
+} from '../layout/block-columns.ts';
 import type { BlockCounts } from '../layout/block-counts.ts';
-import { COLUMNS, type ColumnName } from '../layout/columns.ts';
+import { COLUMN_NAMES, COLUMNS, type ColumnName } from '../layout/columns.ts';
 import { keyBytes } from '../layout/dictionary.ts';
 import {
   decodeFooter,
@@ -31,8 +42,6 @@ import {
 } from '../read/block-table.ts';
 import { openSegment } from '../read/open-segment.ts';
 import type { RowSegment } from '../write/merge-segments.ts';
-import { BLOCK_COLUMN_NAMES_1, COLUMN_NAMES_1 } from './columns.ts';
-import { type Directory, decodeDirectory, type GroupEntry } from './directory.ts';
 
 /** The caller has checked the version in the header. */
 function openSegment1(bytes: Uint8Array): RowSegment {
@@ -188,4 +197,54 @@ export function openAnySegment(bytes: Uint8Array): RowSegment {
 /** Returns whether a segment must be converted before queries can read it. */
 export function isOlderFormat(header: Uint8Array): boolean {
   return readVersion(header) < formatVersion;
+}
+
+/** The columns of format 1 in the order of its directory. Format 2 kept their order and names, and added columns only after them. */
+const COLUMN_NAMES_1 = COLUMN_NAMES.slice(0, 68);
+const BLOCK_COLUMN_NAMES_1 = BLOCK_COLUMN_NAMES.slice(0, 15);
+
+interface GroupEntry {
+  readonly firstBlock: number;
+  readonly blockCount: number;
+  readonly transactionCount: number;
+  /** The highest dictionary id of earlier groups; -1 in the first. */
+  readonly highestBefore: number;
+  /** By column number. */
+  readonly units: readonly UnitEntry[];
+}
+
+interface Directory {
+  readonly blockCount: number;
+  readonly addressCount: number;
+  readonly blockUnits: readonly UnitEntry[];
+  readonly dictionaryPages: readonly UnitEntry[];
+  readonly groups: readonly GroupEntry[];
+}
+
+function decodeDirectory(stored: Uint8Array, entry: UnitEntry, fileLength: number): Directory {
+  const reader = new ByteReader(decodeUnit(stored, entry, 'directory'), 'directory');
+  const readEntry = (name: string) => checkEntry(reader.entry(), fileLength, name);
+  const readPages = (count: number, name: string) =>
+    reader.many(count, () => readEntry(`${name} page`));
+  const blockCount = reader.int();
+  reader.int(); // transactions
+  const addressCount = reader.int();
+  const [dictionaryPageCount, postingsPageCount, groupCount] = [
+    reader.int(),
+    reader.int(),
+    reader.int(),
+  ];
+  const blockUnits = BLOCK_COLUMN_NAMES_1.map((name) => readEntry(`blocks.${name}`));
+  // Indexes are rebuilt: filter buckets, fingerprints and ids.
+  readPages(3, 'index');
+  const dictionaryPages = readPages(dictionaryPageCount, 'dictionary');
+  readPages(postingsPageCount, 'postings');
+  const groups = reader.many(groupCount, (): GroupEntry => {
+    const [firstBlock, blockCount] = [reader.int(), reader.int()];
+    reader.int(); // first transaction
+    const [transactionCount, highestBefore] = [reader.int(), reader.int() | 0];
+    const units = COLUMN_NAMES_1.map((name) => readEntry(`group.${name}`));
+    return { firstBlock, blockCount, transactionCount, highestBefore, units };
+  });
+  return { blockCount, addressCount, blockUnits, dictionaryPages, groups };
 }

@@ -1,4 +1,4 @@
-import { isPlainSignatures } from '../indexes/has-signature.ts';
+import { isPlainSignatures } from '../indexes/probe-signature.ts';
 import { SegmentIndex } from '../indexes/segment-index.ts';
 import { SECTIONS } from '../layout/columns.ts';
 import type { Segment } from '../read/open-segment.ts';

@@ -20,7 +20,6 @@ const KIND = {
 
 type KeyKind = keyof typeof KIND;
 
-/** The number of different hashes. */
 export const hashCount = 2 ** 48;
 const lowCount = 2 ** 16;
 

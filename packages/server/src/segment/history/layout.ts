@@ -44,7 +44,6 @@ export function partsOffset(shape: Pick<IndexShape, 'pageCount' | 'listBytes'>):
   return listsOffset(shape) + shape.listBytes;
 }
 
-/** Returns the length of the file. */
 export function indexByteLength(shape: IndexShape): number {
   return partsOffset(shape) + shape.partCount * partBytes + 4;
 }
@@ -170,7 +169,6 @@ export function sealPage(page: Uint8Array, header: PageHeader): void {
   view.setUint32(0, crc32(page.subarray(4)), true);
 }
 
-/** Verifies a page. */
 export function openPage(page: Uint8Array): PageHeader {
   if (page.length !== pageBytes) throw damaged('page', 'it is truncated');
   const view = new DataView(page.buffer, page.byteOffset, pageBytes);

@@ -20,7 +20,6 @@ import {
 } from './layout.ts';
 import type { KeySource, SlotRange } from './write-index.ts';
 
-/** Reads a range of the file. */
 export type ReadAt = (position: number, length: number) => Promise<Uint8Array>;
 
 /**
@@ -269,7 +268,6 @@ class Entries {
   }
 }
 
-/** A file that a thread reads. */
 export interface IndexBytes {
   read(position: number, length: number): Uint8Array;
 }

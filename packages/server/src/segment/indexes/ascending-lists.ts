@@ -2,7 +2,6 @@
 
 import { elementAt } from '@sluice/base/element-at';
 
-/** Returns the numbers that both lists have. */
 export function intersect(a: Uint32Array, b: Uint32Array): Uint32Array {
   const common = new Uint32Array(a.length);
   let [i, j, count] = [0, 0, 0];

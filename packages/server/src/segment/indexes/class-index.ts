@@ -10,7 +10,6 @@ import { growTo } from '../encoding/growable.ts';
 import { unite } from './ascending-lists.ts';
 
 export interface InstructionClass {
-  /** Dictionary id of the program. */
   readonly program: number;
   /** The first bytes of the data, at most 8. */
   readonly prefix: Uint8Array;

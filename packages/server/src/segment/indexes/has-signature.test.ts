@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { simulatedBlocks } from '../../../../simulator/src/testing/simulated-blocks.ts';
 import { openSegment } from '../read/open-segment.ts';
 import { buildSegment } from '../write/build-segment.ts';
-import { hasSignature } from './has-signature.ts';
+import { hasSignature } from './probe-signature.ts';
 import { SegmentIndex } from './segment-index.ts';
 
 const content = { transactionsPerBlock: 60, votes: 0 };

@@ -236,7 +236,6 @@ export interface ClassTable {
   readonly count: number;
   /** Returns the range of a program's classes. The end is exclusive. */
   ofProgram(program: number): readonly [first: number, end: number];
-  /** Returns a class without its list. */
   row(
     number: number,
   ): Omit<InstructionClass, 'transactions'> & { readonly transactionCount: number };

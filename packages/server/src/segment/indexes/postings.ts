@@ -13,7 +13,7 @@ export class PostingsBuilder {
   #transactions = new Uint32Array(1 << 12);
   #length = 0;
 
-  /** `ids` may repeat. Duplicates within a transaction are dropped when pages are written. */
+  /** `ids` may have an id several times. Duplicates within a transaction are dropped when pages are written. */
   add(transaction: number, ids: Uint32Array): void {
     if (this.#length + ids.length > this.#ids.length) this.#grow(this.#length + ids.length);
     this.#ids.set(ids, this.#length);

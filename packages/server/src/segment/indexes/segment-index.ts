@@ -16,7 +16,6 @@ interface PostingsPage {
   readonly firsts: Int32Array;
 }
 
-/** A set of keys of 32 bytes. */
 export interface KeySet {
   /** Identifies the content. */
   readonly version: string;
@@ -158,7 +157,6 @@ export class SegmentIndex {
     );
   }
 
-  /** Every class of instructions in the segment. */
   get classes(): ClassTable {
     if (this.#classes === undefined) {
       this.#segment.expectParts(PART.classes);

@@ -66,7 +66,6 @@ export const CODING = {
 } as const;
 export type Coding = keyof typeof CODING;
 
-/** The values of the column `logKind`. */
 export const LOG_KIND_CODES = {
   log: layout.LOG_KIND_LOG,
   data: layout.LOG_KIND_DATA,
@@ -80,7 +79,6 @@ interface ColumnShape {
   readonly section: Section;
   readonly domain: Domain;
   readonly coding: Coding;
-  /** The domain whose rows the column counts. */
   readonly adds?: Domain;
   /** Bytes per value, for columns of bytes. */
   readonly unit?: number;

@@ -57,7 +57,6 @@ export const PART = {
   accounts: 9,
 } as const;
 
-/** The description of a column in a segment. */
 export interface StoredColumn {
   readonly id: number;
   readonly coding: number;
@@ -68,7 +67,6 @@ export interface StoredColumn {
 }
 
 export interface StoredSection {
-  /** Whether pages are compressed. */
   readonly isPacked: boolean;
   readonly columns: readonly StoredColumn[];
 }

@@ -6,7 +6,6 @@ export interface SectionRange {
   readonly rawBytesMax: number;
 }
 
-/** A row group in the directory of a segment. */
 export interface GroupEntry {
   readonly firstBlock: number;
   readonly blockCount: number;
@@ -15,7 +14,6 @@ export interface GroupEntry {
   /** The highest dictionary id of earlier groups; -1 in the first. */
   readonly highestBefore: number;
   readonly pageTransactions: number;
-  /** Rows by domain. */
   readonly totals: readonly number[];
   /** Where the lengths of the group's pages are stored: a table directly before the first section. */
   readonly pageTable: { readonly offset: number; readonly length: number };

@@ -15,7 +15,6 @@ export const GROUP_LIMITS = {
   instructionCountMax: 32_768,
 } as const;
 
-/** Addresses per page of postings. */
 export const pageKeyCount = 4_096;
 
 /** Transactions per page: few if a dictionary helps to compress them, more without one. */

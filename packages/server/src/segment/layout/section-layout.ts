@@ -46,7 +46,6 @@ export function valueBytes({ coding, unit }: StoredColumn): number {
 export interface LocatedColumn {
   readonly column: StoredColumn;
   readonly values: number;
-  /** How many values fit. */
   readonly capacity: number;
 }
 

@@ -74,7 +74,6 @@ export class StoredGroup implements GroupEntry {
     return { offset: this.#number(pageTableOffsetAt), length: this.#number(pageTableLengthAt) };
   }
 
-  /** The end of the last section. */
   get end(): number {
     if (this.sectionCount === 0) return 0;
     const { offset, storedLength } = this.sectionAt(this.sectionCount - 1);
@@ -89,7 +88,6 @@ export class StoredGroup implements GroupEntry {
     return Array.from({ length: this.sectionCount }, (_, section) => this.sectionAt(section));
   }
 
-  /** Returns the number of rows of a domain. */
   totalOf(domain: number): number {
     return this.#number(totalsAt + domain);
   }

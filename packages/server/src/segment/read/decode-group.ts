@@ -164,7 +164,6 @@ export function sectionName(group: number, section: number): string {
   return `group ${group}.${SECTIONS[section] ?? `section ${section}`}`;
 }
 
-/** The name of a page in errors. */
 export function pageName(group: number, section: number, page: number): string {
   return `${sectionName(group, section)} page ${page}`;
 }

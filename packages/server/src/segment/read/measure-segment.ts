@@ -4,7 +4,6 @@ import { decodeFooter, footerBytes, headerBytes, PART } from '../layout/director
 import { partName, type Segment } from './open-segment.ts';
 
 export interface MeasuredPart {
-  /** The table to which the part belongs. */
   readonly table: string;
   readonly name: string;
   /** The number of separately stored pieces. */

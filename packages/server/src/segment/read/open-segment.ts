@@ -223,7 +223,6 @@ export class Segment {
     return this.readPlain(entry.offset + offset, length, name);
   }
 
-  /** Returns the bytes of a unit. */
   readUnit(kind: number, number: number): Uint8Array {
     return this.#decode(this.partEntry(kind, number), partName(kind, number));
   }
@@ -271,7 +270,6 @@ export class Segment {
     return entries.filter((entry) => entry !== undefined).map(rangeOf);
   }
 
-  /** Returns the number of parts of a kind. */
   partCount(kind: number): number {
     return this.#parts.get(kind)?.size ?? 0;
   }

@@ -7,7 +7,7 @@ import {
   OUTCOME_UNKNOWN,
 } from '@sluice/kernels/layout/columns';
 import type { Block, Instruction, Log, TokenBalance, Transaction } from '@sluice/ledger/block';
-import { zigzag } from '../encoding/zigzag.ts';
+import { zigzag } from '../encoding/varint.ts';
 import { LOG_KIND_CODES } from '../layout/columns.ts';
 import type { DictionaryBuilder } from '../layout/dictionary.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';

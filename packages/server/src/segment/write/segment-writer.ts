@@ -68,7 +68,6 @@ export class SegmentWriter {
     return this.#blocks.number.length;
   }
 
-  /** The number of bytes written so far. */
   get byteLength(): number {
     return this.#offset;
   }

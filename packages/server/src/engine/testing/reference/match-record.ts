@@ -113,7 +113,7 @@ function textsOf({ memory, count }: AddressSet): ReadonlySet<unknown> {
   return texts;
 }
 
-/** A transaction without an error succeeded, unless its metadata is unknown: then its fee is unknown too. */
+/** A transaction without an error succeeded, unless its metadata is unknown. Then its fee is unknown too. */
 function isCommitted({ err, fee }: Transaction): boolean | null {
   if (err !== null) return false;
   return fee === null ? null : true;

@@ -1,5 +1,5 @@
-import type { Query } from '../query/query.ts';
-import type { Engine } from './engine.ts';
+import type { Query } from '../../query/query.ts';
+import type { Engine } from '../engine.ts';
 
 /** Returns the answer from segments in slot order, as pieces of text. The last block of the range always gets a line. */
 export function* answerSegments(
