@@ -1,9 +1,8 @@
-import { ConnectionBanner } from './components/connection-banner.tsx';
 import { KeyPrompt } from './components/key-prompt.tsx';
 import { LazyPage } from './components/lazy-page.tsx';
 import { TopBar } from './components/top-bar.tsx';
 import { findPage } from './routes.ts';
-import { keyState } from './state/connection.ts';
+import { connection, keyState } from './state/connection.ts';
 import { route } from './state/router.ts';
 
 export function App() {
@@ -31,6 +30,27 @@ export function App() {
           <a href="/openapi.json">openapi.json</a>
         </div>
       </footer>
+    </div>
+  );
+}
+
+/** Shows that the service cannot be reached. The page retries, and continues by itself. */
+function ConnectionBanner() {
+  const { kind } = connection.value;
+  return (
+    <div role="status" aria-live="assertive">
+      {kind === 'lost' && (
+        <div class="banner">
+          <span>Connection lost: the service does not respond.</span>
+          <span>This page may be out of date. Reconnecting…</span>
+        </div>
+      )}
+      {kind === 'unavailable' && (
+        <div class="banner waiting">
+          <span>The service is starting, stopping or overloaded.</span>
+          <span>Trying again…</span>
+        </div>
+      )}
     </div>
   );
 }

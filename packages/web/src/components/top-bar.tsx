@@ -1,9 +1,8 @@
-import { apiKey, forgetKey } from '../state/connection.ts';
+import { apiKey, connection, forgetKey } from '../state/connection.ts';
 import { chooseDataset, currentDataset, datasets } from '../state/datasets.ts';
 import { pagePath } from '../state/page-path.ts';
 import { navigate, route } from '../state/router.ts';
 import { isDark, toggleTheme } from '../state/theme.ts';
-import { ConnectionBadge } from './connection-badge.tsx';
 import { KeyIcon, LogoIcon, MoonIcon, SunIcon } from './icons.tsx';
 import { SearchBox } from './search-box.tsx';
 
@@ -102,5 +101,22 @@ function DatasetChoice() {
         </option>
       ))}
     </select>
+  );
+}
+
+const connectionTexts = {
+  connecting: ['', 'Connecting'],
+  online: ['ok', 'Connected'],
+  lost: ['bad', 'Offline'],
+  unavailable: ['warn', 'Waiting'],
+} as const;
+
+function ConnectionBadge() {
+  const [tone, text] = connectionTexts[connection.value.kind];
+  return (
+    <span class={`badge connection ${tone}`} title={text}>
+      <span class="dot" />
+      <span class="connection-text">{text}</span>
+    </span>
   );
 }

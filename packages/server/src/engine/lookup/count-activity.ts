@@ -243,7 +243,7 @@ function greatest(rows: readonly IdCount[]): CountList<IdCount> {
 }
 
 /** The longest prefix that a class of instructions can have. */
-export const prefixBytesMax = 8;
+const prefixBytesMax = 8;
 
 /**
  * Returns the length of the prefixes of each program whose prefixes are shorter than 8 bytes in this segment. A segment shortens prefixes
@@ -264,7 +264,7 @@ export function listShortPrefixes({ segment, index }: EngineSegment): ReadonlyMa
 /** Keys with a smaller gap between them are read together, because they are in the same or the next chunk, which is read anyway. */
 const gapCountMax = 64;
 
-export function readKeyTexts(
+function readKeyTexts(
   segment: Segment,
   ids: readonly number[],
 ): ReadonlyMap<number, string> {

@@ -5,7 +5,6 @@ import { TableScroll } from '../../components/table-scroll.tsx';
 import { useTitle } from '../../components/use-title.ts';
 import { watchedFetch } from '../../state/connection.ts';
 import { useResource } from '../../state/use-resource.ts';
-import { limitTexts } from './limit-texts.ts';
 
 interface OpenApi {
   readonly info: { readonly version: string };
@@ -121,3 +120,18 @@ function Table({ heads, rows }: TableProps) {
     </TableScroll>
   );
 }
+
+/** The limits that affect clients, in the order of the documentation. */
+const limitTexts: readonly (readonly [string, string])[] = [
+  ['bodyBytesMax', 'bytes of a body, on the wire and decoded'],
+  ['depthMax', 'levels of objects and arrays'],
+  ['itemCountMax', 'items of all arrays together'],
+  ['listValueCountMax', 'values of one list'],
+  ['valueCountMax', 'values of all lists together'],
+  ['headerBytesMax', 'bytes of headers'],
+  ['headersMsMax', 'milliseconds for the headers to arrive'],
+  ['requestMsMax', 'milliseconds for a whole request to arrive'],
+  ['stallMsMax', 'milliseconds after which a reader that takes no byte is disconnected'],
+  ['connectionCountMax', 'connections'],
+  ['streamCountMax', 'open streams'],
+];

@@ -1,9 +1,9 @@
+import { alarmActions } from 'virtual:alarm-actions';
+import { clock } from '../../base/clock.ts';
 import { formatBytes, formatDuration, formatInteger, plural } from '../../base/format.ts';
-import type { DatasetStatus } from '../../state/dataset-status.ts';
+import type { AlarmRow, DatasetStatus, SourceRow } from '../../state/dataset-status.ts';
 import { pagePath } from '../../state/page-path.ts';
-import { AlarmList } from './alarm-list.tsx';
 import { RatePanel } from './rate-panel.tsx';
-import { SourceList } from './source-list.tsx';
 
 /** With a larger lag the newest block counts as late. */
 const lagSecondsMax = 10;
@@ -140,4 +140,62 @@ function hasOwnClock({ head_lag_seconds: seconds, behind_slots: slots }: Dataset
 function isLate(status: DatasetStatus): boolean {
   const { real_time: isLive, head_lag_seconds: seconds } = status;
   return isLive && !hasOwnClock(status) && (seconds ?? 0) > lagSecondsMax;
+}
+
+function AlarmList({ alarms }: { readonly alarms: readonly AlarmRow[] }) {
+  if (alarms.length === 0) return null;
+  return (
+    <ul class="plain stack" aria-label="Alarms">
+      {alarms.map(({ code, message, sinceUnixMs }) => (
+        <li key={code} class="callout bad">
+          <div class="row spread">
+            <strong>{code}</strong>
+            <span>for {formatDuration(clock.unixMs() - sinceUnixMs)}</span>
+          </div>
+          <p>{message}</p>
+          <p>
+            <strong>What to do: </strong>
+            {alarmActions[code] ?? 'see the log of the service.'}{' '}
+            <a href="/docs/operating#alarms">All alarms</a>
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const tones: Readonly<Record<SourceRow['state'], string>> = {
+  starting: 'warn',
+  live: 'ok',
+  waiting: 'warn',
+  quarantined: 'bad',
+  disabled: 'bad',
+};
+
+/** The sources of a dataset by name. The service does not send their addresses, which may contain secrets. */
+function SourceList({ sources }: { readonly sources: readonly SourceRow[] }) {
+  if (sources.length === 0) return null;
+  return (
+    <div>
+      <h3 class="label">Sources</h3>
+      <ul class="plain sources">
+        {sources.map(({ name, kind, state, fault, failures, slotsBehind, activity }) => (
+          <li key={name}>
+            <span class={`badge ${tones[state]}`}>
+              <span class="dot" />
+              {state}
+            </span>
+            <span>{name}</span>
+            <span class="muted small">
+              {[kind, slotsBehind !== null && `${plural(slotsBehind, 'slot')} behind`, activity]
+                .filter(Boolean)
+                .join(' · ')}
+              {failures > 0 && ` · ${plural(failures, 'failure')}`}
+              {fault !== null && ` · last: ${fault}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
 }

@@ -11,13 +11,15 @@ import {
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
 import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from '@codemirror/language';
-import { lintGutter, lintKeymap } from '@codemirror/lint';
-import { EditorState } from '@codemirror/state';
+import { type Diagnostic, linter, lintGutter, lintKeymap } from '@codemirror/lint';
+import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
+import type { Problem } from '../check-query.ts';
+import { type JsonObject, parseText } from '../query-model.ts';
 import { buildCompletion } from './build-completion.ts';
-import { buildLinter } from './build-linter.ts';
 import type { EditorOptions } from './editor-options.ts';
 import { editorTheme } from './editor-theme.ts';
+import { findBreak, findPlace } from './json-ranges.ts';
 
 export interface EditorHandle {
   /** Replaces the text, unless it is the same. */
@@ -81,4 +83,23 @@ function buildExtensions(options: EditorOptions) {
       ...defaultKeymap,
     ]),
   ];
+}
+
+const delayMs = 250;
+
+/** Underlines the parts of a query that the service would refuse. */
+function buildLinter(check: (query: JsonObject) => readonly Problem[]): Extension {
+  return linter(
+    ({ state }) => {
+      const parsed = parseText(state.doc.toString());
+      if (parsed.kind === 'broken') {
+        return [{ ...findBreak(state), severity: 'error', message: parsed.message }];
+      }
+      return check(parsed.query).map(({ path, message }): Diagnostic => {
+        const { from, to } = findPlace(state, path);
+        return { from, to, severity: 'error', message };
+      });
+    },
+    { delay: delayMs },
+  );
 }

@@ -1,15 +1,16 @@
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { useState } from 'preact/hooks';
 import { formatInteger } from '../../../base/format.ts';
+import { Menu } from '../../../components/menu.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { Segmented } from '../../../components/segmented.tsx';
 import type { QueryRun } from '../run-query.ts';
 import { BlockTree } from './block-tree.tsx';
-import { DownloadMenu } from './download-menu.tsx';
 import { JsonLines } from './json-lines.tsx';
 import { RecordTable } from './record-table.tsx';
 import type { TableName } from './result-table.ts';
 import { RunSummary } from './run-summary.tsx';
+import { writeCsv, writeLines } from './write-results.ts';
 
 type ViewName = 'table' | 'tree' | 'json';
 
@@ -141,4 +142,32 @@ function EmptyResult({ run }: { readonly run: QueryRun }) {
     default:
       return <Notice title="Stopped before the first block" slim />;
   }
+}
+
+interface DownloadMenuProps {
+  readonly run: QueryRun;
+  readonly table: TableName;
+}
+
+/** Saves the results that the page has in memory. */
+function DownloadMenu({ run, table }: DownloadMenuProps) {
+  return (
+    <Menu
+      title="Download"
+      isDisabled={run.blocks.length === 0}
+      entries={[
+        ['JSON lines', () => save('results.jsonl', 'application/jsonl', writeLines(run))],
+        [`CSV of ${table}`, () => save(`${table}.csv`, 'text/csv', writeCsv(run, table))],
+      ]}
+    />
+  );
+}
+
+function save(name: string, type: string, parts: readonly string[]): void {
+  const url = URL.createObjectURL(new Blob([...parts], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
 }
