@@ -1,4 +1,5 @@
 import { DIALECTS } from '@sluice/protocol/dialect';
+import { fieldRows, KINDS } from '@sluice/protocol/field-table';
 import { QUERY_LIMITS } from '@sluice/protocol/query-limits';
 import { describe, expect, test } from 'vitest';
 import { answerQuery } from '../../packages/server/src/engine/testing/reference/answer-query.ts';
@@ -35,4 +36,16 @@ test('behavior: every golden query has a description and differs from the others
   expect(queries.length).toBeGreaterThanOrEqual(30);
   expect(new Set(queries.map(({ body }) => body)).size).toBe(queries.length);
   for (const { about } of queries) expect(about).toMatch(/\w.*\.\n$/);
+});
+
+test('behavior: every-field-there-is selects every field that follows from a block alone', () => {
+  const golden = queries.find(({ name }) => name === 'every-field-there-is');
+  const { fields } = JSON.parse(golden?.body ?? '{}') as {
+    readonly fields: Readonly<Record<string, object>>;
+  };
+  const missing = KINDS.flatMap((kind) =>
+    fieldRows(kind).flatMap(([name]) => (name in (fields[kind] ?? {}) ? [] : [`${kind}.${name}`])),
+  );
+  // A block alone has neither the head of its chain nor IDLs.
+  expect(missing).toEqual(['block.finalizedHead', 'instruction.decoded', 'log.decoded']);
 });
