@@ -264,10 +264,7 @@ export function listShortPrefixes({ segment, index }: EngineSegment): ReadonlyMa
 /** Keys with a smaller gap between them are read together, because they are in the same or the next chunk, which is read anyway. */
 const gapCountMax = 64;
 
-function readKeyTexts(
-  segment: Segment,
-  ids: readonly number[],
-): ReadonlyMap<number, string> {
+function readKeyTexts(segment: Segment, ids: readonly number[]): ReadonlyMap<number, string> {
   const sorted = Uint32Array.from(new Set(ids)).sort();
   const keys = new Uint8Array(sorted.length * keyBytes);
   for (let from = 0; from < sorted.length; ) {
