@@ -4,8 +4,7 @@ import { useDraft } from '../../components/use-draft.ts';
 import { statusOf } from '../../state/datasets.ts';
 import { FieldPicker } from './field-picker.tsx';
 import { ItemList } from './item-list.tsx';
-import type { QueryFormProps } from './query-form-props.ts';
-import { setKey } from './query-model.ts';
+import { type JsonObject, setKey } from './query-model.ts';
 
 /** The query as a form. Every change returns a new query, whose text the editor then shows. */
 export function QueryForm({ dataset, query, onChange }: QueryFormProps) {
@@ -64,4 +63,10 @@ function RangeFields({ dataset, query, onChange }: QueryFormProps) {
 
 function toText(value: unknown): string {
   return typeof value === 'number' ? String(value) : '';
+}
+
+interface QueryFormProps {
+  readonly dataset: string;
+  readonly query: JsonObject;
+  readonly onChange: (query: JsonObject) => void;
 }
