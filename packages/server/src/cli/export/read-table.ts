@@ -1,5 +1,4 @@
 import type { ArrowField } from '@sluice/arrow/arrow-type';
-import type { BatchRows, TablePart } from '@sluice/arrow/encode-table';
 import { type ArrowBatch, ArrowStreamReader } from '@sluice/arrow/ipc-reader';
 import { CodedError } from '@sluice/base/errors';
 import { ARROW_STREAM_TYPE, COVERED_KEY } from '@sluice/protocol/arrow-table';
