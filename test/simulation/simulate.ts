@@ -7,7 +7,7 @@ import { World, type WorldResult } from './world.ts';
 const usage = `usage: npm run simulate -- [--seed N] [--steps M] [--seconds S] [--storage KIND] [--actions A] [--skip RANGES] [--trace]
 
 A step is one event: an operation of the disk, a message, a timer, a call of a source. Without --seed, worlds with fresh seeds of M steps each
-are simulated for S seconds (60 by default). P is folder, bucket or cluster; without it, the seed decides. --trace prints every event. --actions ends a world after that many actions, and --skip 0-9,20-29
+are simulated for S seconds (60 by default). KIND is folder, bucket or cluster; without it, the seed decides. --trace prints every event. --actions ends a world after that many actions, and --skip 0-9,20-29
 leaves out these actions: a failing run is shrunk by them.
 `;
 const stepsDefault = '30000';
