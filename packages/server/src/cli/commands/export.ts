@@ -122,6 +122,7 @@ async function exportTable(
       request: { dataset: target.name, query: body, table, addresses, format, slots, isByDay },
     },
     {
+      clock: systemClock,
       read: (from, to) => readBatches({ target, body, parameters, first: from, last: to, signal }),
       onRange: (range) => {
         slotCount += range.last - range.first + 1;

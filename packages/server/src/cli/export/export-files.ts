@@ -16,6 +16,7 @@ import {
   type TablePart,
 } from '@sluice/arrow/encode-table';
 import { type ArrowValue, valuesOf } from '@sluice/arrow/ipc-reader';
+import type { Clock } from '@sluice/base/clock';
 import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
 import { writeFileWhole } from '../write-file-whole.ts';
@@ -61,6 +62,7 @@ export interface ExportDependencies {
   /** Reads the rows of a range of slots, in order. */
   readonly read: (first: number, last: number) => AsyncIterable<TableBatch>;
   readonly onRange: (range: ExportedRange) => void;
+  readonly clock: Clock;
 }
 
 const manifestName = 'manifest.json';
@@ -76,20 +78,21 @@ interface SlotRange {
 
 export async function exportFiles(
   options: ExportOptions,
-  { read, onRange }: ExportDependencies,
+  { read, onRange, clock }: ExportDependencies,
 ): Promise<ExportManifest> {
   mkdirSync(options.folder, { recursive: true });
-  const manifest = new ManifestFile(options);
+  const manifest = new ManifestFile(options, clock);
   removeTemporary(options.folder);
   const running = new Set<Promise<void>>();
   const write = async (table: TablePart, range: SlotRange) => {
     if (running.size >= filesInProgressMax) await Promise.race(running);
-    const writing = writeRange(options, table, range)
-      .then(async (written) => {
-        await manifest.add(written, options.signal);
-        onRange(written);
-      })
-      .finally(() => running.delete(writing));
+    const writing = writeRange(options, table, range).then(async (written) => {
+      await manifest.add(written, options.signal);
+      onRange(written);
+      running.delete(writing);
+    });
+    // A write that failed stays in the set, so that the next wait for the set fails.
+    writing.catch(() => undefined);
     running.add(writing);
   };
   try {
@@ -167,8 +170,10 @@ class ManifestFile {
   #replaced: ExportedRange[] = [];
   #hasChanged = false;
   #writing = Promise.resolve();
+  readonly #clock: Clock;
 
-  constructor(options: ExportOptions) {
+  constructor(options: ExportOptions, clock: Clock) {
+    this.#clock = clock;
     this.#folder = options.folder;
     this.#content = openManifest(options);
   }
@@ -191,12 +196,12 @@ class ManifestFile {
     this.#replaced.push(...ranges.filter((other) => !isApart(other)));
     this.#content = build(request, [...ranges.filter(isApart), range]);
     this.#hasChanged = true;
-    if (performance.now() - this.#writtenMs >= manifestMsMin) await this.write(signal);
+    if (this.#clock.nowMs() - this.#writtenMs >= manifestMsMin) await this.write(signal);
   }
 
   /** Writes the manifest if it has changed. */
   write(signal = new AbortController().signal): Promise<void> {
-    this.#writtenMs = performance.now();
+    this.#writtenMs = this.#clock.nowMs();
     this.#writing = this.#writing.then(() => this.#writeChanged(signal));
     return this.#writing;
   }
