@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** `FRAMES=1 npm run test:browser` prints the figures, for the measurements. */
+/** `FRAMES=1 npm run test:frames` prints the figures, for the measurements. */
 function report(name: string, { work, slowness }: Measured): void {
   if (process.env['FRAMES'] === undefined) return;
   const write = (figures: object) =>

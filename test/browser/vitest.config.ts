@@ -28,7 +28,7 @@ export default defineConfig({
     globalSetup: './test/build-once.ts',
     projects: [
       project('pages', 0, { include: ['test/browser/*.test.ts'], exclude: [frames] }),
-      // It measures, so nothing else runs meanwhile.
+      // It measures, so nothing else runs meanwhile, and it has a command of its own.
       project('frames', 1, { include: [frames] }),
     ],
   },

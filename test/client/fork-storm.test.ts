@@ -13,7 +13,7 @@ import { fileCursor } from '../../packages/client/src/file-cursor.ts';
 import { HeldChain } from './held-chain.ts';
 import { type ChainBlock, StormWorld } from './storm-world.ts';
 
-const blockCount = Number(process.env['STORM_BLOCKS'] ?? 300);
+const blockCount = Number(process.env['STORM_BLOCKS'] ?? 150);
 const seed = Number(process.env['STORM_SEED'] ?? 1);
 const firstSlot = 90;
 /** A tenth of the slots is skipped. */
