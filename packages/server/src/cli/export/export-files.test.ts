@@ -7,7 +7,7 @@ import { buildColumns } from '@sluice/arrow/build-columns';
 import { Dictionary } from '@sluice/arrow/ipc-reader';
 import { systemClock } from '@sluice/base/clock';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { exportFiles } from './export-files.ts';
+import { type ExportOptions, exportFiles } from './export-files.ts';
 import type { TableBatch } from './read-table.ts';
 
 const fields: readonly ArrowField[] = [
@@ -30,10 +30,13 @@ function batchOf(slot: number): TableBatch {
 }
 
 test('error: an export fails if a file could not be written while later rows were read', async () => {
-  const options = {
-    ...{ folder, format: 'jsonl', request: {}, first: 0, last: 2, slotCount: 1 },
-    ...{ isByDay: true, force: false, signal: new AbortController().signal },
-  } as const;
+  const options: ExportOptions = {
+    ...{ folder, request: {}, first: 0, last: 2, slotCount: 1 },
+    format: 'jsonl',
+    isByDay: true,
+    force: false,
+    signal: new AbortController().signal,
+  };
   writeFileSync(
     join(folder, 'manifest.json'),
     JSON.stringify({ request: {}, rows: 0, ranges: [] }),
