@@ -125,6 +125,9 @@ describe('sluice status', () => {
     const served = await runMain(['status', 'nosuch']);
     expect([served.code, served.out]).toEqual([1, '']);
     expect(served.err).toContain('found ledger-test) [service-dataset-missing]');
+    const addressed = await runMain(['status', `${process.env['SLUICE_URL']}/datasets/nosuch`]);
+    expect([addressed.code, addressed.out]).toEqual([1, '']);
+    expect(addressed.err).toMatch(/datasets\/nosuch.*\) \[cli-dataset-missing\]/);
     await importBlocks();
     const stored = await runMain(['status', 'nosuch', '--data', join(folder, 'data')]);
     expect([stored.code, stored.out]).toEqual([1, '']);

@@ -73,6 +73,7 @@ export function refused(url: string, status: number, body: string): CodedError {
     // A response of a proxy is not JSON.
   }
   const { code, message } = error ?? {};
+  if (code === 'dataset-unknown') return new CodedError('cli-dataset-missing', { url });
   return new CodedError('service-refused', {
     ...{ url, status },
     ...(code === undefined ? {} : { code }),
