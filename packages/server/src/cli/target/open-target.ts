@@ -121,7 +121,7 @@ export async function findServed(
     await getJson(`${base}/datasets/${encodeURIComponent(name)}/head`, { key, msMax: probeMsMax });
     return serviceTarget(name, service);
   } catch (error) {
-    const isUnknown = isCodedError(error, 'service-refused') && error.detail['status'] === 404;
+    const isUnknown = name !== undefined && isCodedError(error, 'cli-dataset-missing');
     if (!isNoService(error) && !isUnknown) throw error;
   }
   if (!isRequired) return undefined;
