@@ -1,4 +1,4 @@
-/** Exports as the guide does and runs its SQL and R. The programs in Python are run by `guide.test.ts`. */
+/** Exports as the guide does and runs what reads the files. The programs in Python that read a service are run by `guide.test.ts`. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,6 +41,20 @@ test('behavior: the SQL of the guide reads the exported files', async () => {
   expect((await connection.runAndReadAll(days)).getRowObjectsJson()).toHaveLength(1);
   connection.closeSync();
 });
+
+const hasPolars = spawnSync('python3', ['-c', 'import polars']).status === 0;
+
+test.skipIf(!hasPolars)(
+  `behavior: the Python of the guide reads the exported folder${hasPolars ? '' : ' (skipped: polars is not installed)'}`,
+  () => {
+    const { text = '' } = readCode(page, 'python').find(({ text }) => !text.includes('http')) ?? {};
+    const { status, stdout } = spawnSync('python3', ['-c', text], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    expect([status, stdout]).toEqual([0, expect.stringContaining('post_mint')]);
+  },
+);
 
 const hasR = spawnSync('Rscript', ['-e', 'library(arrow)']).status === 0;
 

@@ -444,7 +444,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL', () => {
         ...[world.directUrl, '--to', `parquet:${out}`, '--table', 'token_balances', ...args],
       ]).start();
     const following = toFiles();
-    while (!existsSync(join(out, 'token_balances', 'table.json'))) await systemClock.sleep(5);
+    while (!existsSync(join(out, 'token_balances.state.json'))) await systemClock.sleep(5);
     while (!following.errors.includes('follows the ledger')) await systemClock.sleep(5);
     await following.kill();
     const rest = toFiles('--to-block', '105');

@@ -18,6 +18,9 @@ export const COMMAND_ERRORS = {
     text: 'the block cannot be written in this form without a loss; choose another form, or keep the file',
   },
   'cli-file-exists': { text: 'the file already exists; choose another name, or use --force' },
+  'cli-folder-used': {
+    text: 'the folder has files that are not of this export; choose another folder, or remove them',
+  },
   'cli-file-unwritable': { text: 'the file cannot be written' },
   'cli-file-irregular': {
     text: 'the path is not a regular file and is not overwritten; choose another path',

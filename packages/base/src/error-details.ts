@@ -15,6 +15,7 @@ export interface ErrorDetails {
     readonly reason: string;
   };
   'cli-file-exists': { readonly path: string };
+  'cli-folder-used': { readonly path: string };
   'cli-file-unwritable': { readonly path: string; readonly reason: string };
   'cli-file-irregular': { readonly path: string; readonly found?: string };
   'cli-interrupted': { readonly path?: string };

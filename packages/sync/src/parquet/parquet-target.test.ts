@@ -26,18 +26,18 @@ async function open(): Promise<void> {
 test('behavior: files that a killed process left are removed, and those of the user stay', async () => {
   await open();
   const left = ['000000000001-000000000002.parquet', '000000000003-000000000004.parquet.tmp'];
-  for (const name of [...left, 'table.json.tmp', 'notes.txt'])
-    writeFileSync(join(table(), name), '');
+  for (const name of [...left, 'notes.txt']) writeFileSync(join(table(), name), '');
   mkdirSync(join(table(), 'own'));
   await open();
-  expect(readdirSync(table()).sort()).toEqual(['notes.txt', 'own', 'table.json']);
+  expect(readdirSync(table()).sort()).toEqual(['notes.txt', 'own']);
 });
 
 test('behavior: a table whose first state was not complete is opened again', async () => {
   mkdirSync(table());
-  writeFileSync(join(table(), 'table.json.tmp'), '{"gen');
+  writeFileSync(`${table()}.state.json.tmp`, '{"gen');
   await open();
-  expect(readdirSync(table())).toEqual(['table.json']);
+  expect(readdirSync(folder).sort()).toEqual(['rewards', 'rewards.state.json']);
+  expect(readdirSync(table())).toEqual([]);
 });
 
 test('error: sync-table-foreign for a folder with other files, which stay', async () => {
@@ -49,7 +49,7 @@ test('error: sync-table-foreign for a folder with other files, which stay', asyn
 
 test('error: sync-target-failed for a damaged state names the file', async () => {
   mkdirSync(table());
-  writeFileSync(join(table(), 'table.json'), '{');
-  const failed = { code: 'sync-target-failed', detail: { target: join(table(), 'table.json') } };
+  writeFileSync(`${table()}.state.json`, '{');
+  const failed = { code: 'sync-target-failed', detail: { target: `${table()}.state.json` } };
   await expect(open()).rejects.toMatchObject(failed);
 });

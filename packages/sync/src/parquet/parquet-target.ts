@@ -1,9 +1,10 @@
 /**
  * Tables as folders of Parquet files, of finalized blocks only.
  *
- *   FOLDER/TABLE/table.json                          the state, with the list of files
+ *   FOLDER/TABLE.state.json                          the state, with the list of files
  *   FOLDER/TABLE/000000001000-000000001999.parquet   the rows of these slots
  *
+ * The state is beside the folder of the table, because polars and others read every file of a folder as a part of the table.
  * A file is written completely before the state lists it, and the state is replaced by a rename. Files that a killed process left do not
  * count, and are removed when the table is opened.
  */
@@ -56,9 +57,9 @@ interface StateFile {
 const fileRowsMax = 200_000;
 /** The slots of a file at most, also if it has few rows: about ten minutes of a ledger. */
 const fileSlotsMax = 1_500;
-const stateName = 'table.json';
+const stateEnd = '.state.json';
 /** The files that this target writes. Others belong to the user. */
-const ownName = /^(\d{12,}-\d{12,}\.parquet(\.tmp)?|table\.json\.tmp)$/;
+const ownName = /^\d{12,}-\d{12,}\.parquet(\.tmp)?$/;
 
 export class ParquetTarget implements SyncTarget {
   readonly name: string;
@@ -81,8 +82,8 @@ export class ParquetTarget implements SyncTarget {
     const folder = join(this.#folder, plan.name.replace(/^public\./, ''));
     mkdirSync(folder, { recursive: true });
     const entries = readdirSync(folder);
-    const found = entries.includes(stateName) ? readState(folder) : undefined;
-    if (found === undefined && entries.some((entry) => entry !== `${stateName}.tmp`))
+    const found = existsSync(folder + stateEnd) ? readState(folder) : undefined;
+    if (found === undefined && entries.length > 0)
       throw new CodedError('sync-table-foreign', { table: folder });
     const stored = isRebuilt ? undefined : found;
     if (stored !== undefined) checkDefinition(plan, stored.table.definition);
@@ -113,9 +114,10 @@ export class ParquetTarget implements SyncTarget {
 
   async status(): Promise<readonly TableStatus[]> {
     if (!existsSync(this.#folder)) return [];
-    const names = readdirSync(this.#folder).sort();
-    return names
-      .filter((name) => existsSync(join(this.#folder, name, stateName)))
+    return readdirSync(this.#folder)
+      .filter((entry) => entry.endsWith(stateEnd))
+      .map((entry) => entry.slice(0, -stateEnd.length))
+      .sort()
       .map((name) => statusOf(name, readState(join(this.#folder, name)).table));
   }
 
@@ -188,7 +190,7 @@ const slotOf = ({ cursor, span }: StoredTable) =>
   cursor?.blocks.at(-1)?.number ?? (span === null ? 0 : span.first - 1);
 
 function readState(folder: string): StateFile {
-  const path = join(folder, stateName);
+  const path = folder + stateEnd;
   const text = readFileSync(path, 'utf8');
   try {
     return JSON.parse(text);
@@ -203,7 +205,7 @@ function damagedState(path: string, cause: unknown): CodedError {
 }
 
 function writeState(folder: string, state: StateFile): void {
-  writeWhole(join(folder, stateName), Buffer.from(`${JSON.stringify(state, null, 1)}\n`));
+  writeWhole(folder + stateEnd, Buffer.from(`${JSON.stringify(state, null, 1)}\n`));
 }
 
 /** Writes a file durably under a temporary name, and renames it. */

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ExportManifest } from '../export/export-files.ts';
+import { type ExportManifest, manifestPathOf } from '../export/export-files.ts';
 import { runMain } from '../testing/run-main.ts';
 
 let folder: string;
@@ -43,7 +43,7 @@ const exported = (name: string, ...args: string[]) =>
   runMain(['export', ...source(), '--out', at(name), ...args]);
 
 function manifestOf(name: string): ExportManifest {
-  return JSON.parse(readFileSync(at(name, 'manifest.json'), 'utf8')) as ExportManifest;
+  return JSON.parse(readFileSync(manifestPathOf(at(name)), 'utf8')) as ExportManifest;
 }
 
 /** The content of every file in a folder, by its path. */
@@ -181,9 +181,8 @@ describe('continuing', () => {
       [command, 'export', ...source(), ...args, '--out', at('killed')],
       { stdio: 'ignore' },
     );
-    // Killed as soon as the manifest has a range.
-    const manifest = at('killed', 'manifest.json');
-    while (!existsSync(manifest) && child.exitCode === null) await new Promise(setImmediate);
+    const isBegun = () => existsSync(at('killed')) && readdirSync(at('killed')).length > 0;
+    while (!isBegun() && child.exitCode === null) await new Promise(setImmediate);
     child.kill('SIGKILL');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     expect(child.signalCode).toBe('SIGKILL');
@@ -192,6 +191,20 @@ describe('continuing', () => {
     writeFileSync(at('killed', '000000000999-000000000999.parquet.123.tmp'), 'left behind');
     await exported('killed', ...args);
     expect(contentOf('killed')).toEqual(contentOf('whole'));
+  });
+
+  test('behavior: an export that was killed before its first range continues, and files that its manifest does not list are removed', async () => {
+    const args = ['--table', 'logs', '--slots', '16', '--by-day'];
+    await exported('undisturbed', ...args);
+    const { request } = manifestOf('undisturbed');
+    mkdirSync(at('begun', 'day=2025-01-31'), { recursive: true });
+    writeFileSync(at('begun', 'day=2025-01-31', '000000000320-000000000325.parquet'), 'shorter');
+    writeFileSync(manifestPathOf(at('begun')), JSON.stringify({ request, rows: 0, ranges: [] }));
+    expect((await exported('begun', ...args)).code).toBe(0);
+    expect(contentOf('begun')).toEqual(contentOf('undisturbed'));
+    // The folder of a day without files is what a run leaves that was killed before its manifest.
+    mkdirSync(at('empty', 'day=2025-01-31'), { recursive: true });
+    expect((await exported('empty', ...args)).code).toBe(0);
   });
 
   test('behavior: a later export replaces the last range, which was shorter', async () => {
@@ -214,14 +227,19 @@ describe('refusals', () => {
     expect(err).toContain('cli-out-differs');
     expect(code).not.toBe(0);
     await exported('differs', '--table', 'rewards', '--force');
-    expect(Object.keys(contentOf('differs'))).toHaveLength(2);
+    expect(Object.keys(contentOf('differs'))).toHaveLength(1);
     expect(manifestOf('differs').request).toMatchObject({ table: 'rewards' });
   });
 
-  test('error: cli-file-exists', async () => {
+  test('error: cli-folder-used', async () => {
     mkdirSync(at('used'));
     writeFileSync(at('used', 'notes.txt'), '');
-    expect((await exported('used', '--table', 'logs')).err).toContain('cli-file-exists');
+    for (const force of [[], ['--force']])
+      expect((await exported('used', '--table', 'logs', ...force)).err).toContain(
+        'cli-folder-used',
+      );
+    expect(readdirSync(at('used'))).toEqual(['notes.txt']);
+    expect(existsSync(manifestPathOf(at('used')))).toBe(false);
   });
 
   test('error: cli-usage', async () => {
@@ -246,8 +264,11 @@ test.skipIf(!hasPolars)(
   `behavior: polars opens the folder as one table${hasPolars ? '' : ' (skipped: polars is not installed)'}`,
   async () => {
     await exported('polars', '--table', 'transactions', '--slots', '16');
-    const script = `import polars; print(polars.read_parquet("${at('polars')}/*.parquet").height)`;
-    const height = execFileSync(python, ['-c', script]).toString().trim();
-    expect(height).toBe(String((await recordsOf('transactions')).length));
+    await exported('polars-days', '--table', 'transactions', '--by-day');
+    const expected = String((await recordsOf('transactions')).length);
+    for (const name of ['polars', 'polars-days']) {
+      const script = `import polars; print(polars.read_parquet("${at(name)}").height)`;
+      expect(execFileSync(python, ['-c', script]).toString().trim()).toBe(expected);
+    }
   },
 );

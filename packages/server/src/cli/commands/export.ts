@@ -79,7 +79,7 @@ Examples:
   $ sluice export mine --table token_balances --mint EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v --by-day --out balances
   $ sluice export mine --table transactions --query q.json --format csv --from 2026-01-01 --out january
 
-manifest.json in the folder lists the files with their ranges, rows and digests. After an interruption, also by kill -9, the same command
+FOLDER.manifest.json, beside the folder, lists the files with their ranges, rows and digests. After an interruption, also by kill -9, the same command
 continues; repeated, it gives the same bytes.`;
 
 /** Returns the query without its range. Without `--fields` and `--query` it has the default fields of its records. */
@@ -124,16 +124,16 @@ async function exportTable(
     {
       clock: systemClock,
       read: (from, to) => readBatches({ target, body, parameters, first: from, last: to, signal }),
-      onRange: (range) => {
+      onRange: (range, isNew) => {
         slotCount += range.last - range.first + 1;
         const bytes = range.files.reduce((sum, file) => sum + file.bytes, 0);
-        if (options.quiet !== true) progress.add(range.rows, bytes);
+        if (options.quiet !== true) progress.add(isNew ? range.rows : 0, isNew ? bytes : 0);
       },
     },
   );
   if (options.quiet !== true) progress.finish();
   const files = manifest.ranges.reduce((sum, range) => sum + range.files.length, 0);
   context.out.write(
-    `${folder}: ${formatCount(manifest.rows)} rows in ${formatCount(files)} files, slots ${first} to ${last}\n`,
+    `${folder}: ${formatCount(manifest.rows)} rows in ${formatCount(files)} file${files === 1 ? '' : 's'}, slots ${first} to ${last}\n`,
   );
 }

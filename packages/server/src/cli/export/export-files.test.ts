@@ -7,7 +7,7 @@ import { buildColumns } from '@sluice/arrow/build-columns';
 import { Dictionary } from '@sluice/arrow/ipc-reader';
 import { systemClock } from '@sluice/base/clock';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type ExportOptions, exportFiles } from './export-files.ts';
+import { type ExportOptions, exportFiles, manifestPathOf } from './export-files.ts';
 import type { TableBatch } from './read-table.ts';
 
 const fields: readonly ArrowField[] = [
@@ -20,7 +20,10 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-export-files-'));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+  rmSync(manifestPathOf(folder), { force: true });
+});
 
 /** Returns a row of a slot, whose block is of that day since 1970. */
 function batchOf(slot: number): TableBatch {
@@ -37,10 +40,7 @@ test('error: an export fails if a file could not be written while later rows wer
     force: false,
     signal: new AbortController().signal,
   };
-  writeFileSync(
-    join(folder, 'manifest.json'),
-    JSON.stringify({ request: {}, rows: 0, ranges: [] }),
-  );
+  writeFileSync(manifestPathOf(folder), JSON.stringify({ request: {}, rows: 0, ranges: [] }));
   // The rows of the second day need a folder with this name.
   writeFileSync(join(folder, 'day=1970-01-02'), '');
   const read = async function* () {
@@ -51,6 +51,6 @@ test('error: an export fails if a file could not be written while later rows wer
   };
   const exporting = exportFiles(options, { read, onRange: () => undefined, clock: systemClock });
   await expect(exporting).rejects.toThrow(/day=1970-01-02/);
-  const { ranges } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
+  const { ranges } = JSON.parse(readFileSync(manifestPathOf(folder), 'utf8'));
   expect(ranges.map(({ first }: { first: number }) => first)).toEqual([0, 2]);
 });

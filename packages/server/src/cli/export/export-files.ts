@@ -1,11 +1,12 @@
 /**
- * Writes a table as files of slot ranges to a folder, with a manifest. Each file is written under a temporary name and then renamed, and the
- * manifest lists only complete ranges, so an export that was killed continues after the last of them. The ranges begin at multiples of their
- * length, wherever the export begins: the same blocks give the same files.
+ * Writes a table as files of slot ranges to a folder, with a manifest beside the folder, because polars and others read every file of a folder
+ * as a part of the table. Each file is written under a temporary name and then renamed, and the manifest lists only complete ranges, so an
+ * export that was killed continues after the last of them. The ranges begin at multiples of their length, wherever the export begins: the same
+ * blocks give the same files.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { ArrowField } from '@sluice/arrow/arrow-type';
 import {
   type BatchRows,
@@ -61,11 +62,13 @@ export interface ExportOptions {
 export interface ExportDependencies {
   /** Reads the rows of a range of slots, in order. */
   readonly read: (first: number, last: number) => AsyncIterable<TableBatch>;
-  readonly onRange: (range: ExportedRange) => void;
+  /** Called for each range: of an earlier run, or now complete. */
+  readonly onRange: (range: ExportedRange, isNew: boolean) => void;
   readonly clock: Clock;
 }
 
-const manifestName = 'manifest.json';
+export const manifestPathOf = (folder: string) => `${resolve(folder)}.manifest.json`;
+
 /** The number of files that are written at once, because a file waits for the disk. */
 const filesInProgressMax = 4;
 /** The manifest is written at most once in this time, because it has a line for each file. After a kill, later files are written again. */
@@ -82,13 +85,14 @@ export async function exportFiles(
 ): Promise<ExportManifest> {
   mkdirSync(options.folder, { recursive: true });
   const manifest = new ManifestFile(options, clock);
-  removeTemporary(options.folder);
+  // From now on the folder belongs to this export, also if it is killed before its first file.
+  await manifest.write();
   const running = new Set<Promise<void>>();
   const write = async (table: TablePart, range: SlotRange) => {
     if (running.size >= filesInProgressMax) await Promise.race(running);
     const writing = writeRange(options, table, range).then(async (written) => {
       await manifest.add(written, options.signal);
-      onRange(written);
+      onRange(written, true);
       running.delete(writing);
     });
     // A write that failed stays in the set, so that the next wait for the set fails.
@@ -96,7 +100,7 @@ export async function exportFiles(
     running.add(writing);
   };
   try {
-    for (const run of listRuns(options, manifest, onRange))
+    for (const run of listRuns(options, manifest, (known) => onRange(known, false)))
       for await (const { range, table } of readRanges(run, read)) await write(table, range);
     await Promise.all(running);
   } finally {
@@ -162,20 +166,24 @@ function slotsOf({ fields, batch }: TableBatch): readonly number[] {
   return slots.map(Number);
 }
 
-/** The manifest in the folder. It lists a range only when its files are complete. */
+/** The manifest of the folder. It lists a range only when its files are complete. */
 class ManifestFile {
   readonly #folder: string;
+  readonly #path: string;
+  readonly #clock: Clock;
   #content: ExportManifest;
   #writtenMs = Number.NEGATIVE_INFINITY;
   #replaced: ExportedRange[] = [];
-  #hasChanged = false;
+  #hasChanged: boolean;
   #writing = Promise.resolve();
-  readonly #clock: Clock;
 
   constructor(options: ExportOptions, clock: Clock) {
     this.#clock = clock;
     this.#folder = options.folder;
-    this.#content = openManifest(options);
+    this.#path = manifestPathOf(options.folder);
+    const stored = openManifest(options);
+    this.#content = stored ?? build(options.request, []);
+    this.#hasChanged = stored === undefined;
   }
 
   get content(): ExportManifest {
@@ -212,7 +220,7 @@ class ManifestFile {
     const { ranges } = this.#content;
     const replaced = this.#replaced.splice(0);
     const text = `${JSON.stringify(this.#content, null, 1)}\n`;
-    const output = { path: join(this.#folder, manifestName), force: true };
+    const output = { path: this.#path, force: true };
     await writeFileWhole(output, signal, async (write) => write(Buffer.from(text)));
     const names = new Set(ranges.flatMap(({ files }) => files.map(({ path }) => path)));
     for (const { path } of replaced.flatMap(({ files }) => files))
@@ -220,22 +228,28 @@ class ManifestFile {
   }
 }
 
-function openManifest({ folder, request, force }: ExportOptions): ExportManifest {
-  const path = join(folder, manifestName);
-  if (!existsSync(path)) {
-    if (readdirSync(folder).length > 0) throw new CodedError('cli-file-exists', { path: folder });
-    return build(request, []);
-  }
-  const manifest = parseManifest(path);
-  if (force) {
-    for (const { path: file } of manifest.ranges.flatMap(({ files }) => files))
-      rmSync(join(folder, file), { force: true });
-    rmSync(path);
-    return build(request, []);
-  }
-  if (JSON.stringify(manifest.request) !== JSON.stringify(request))
+/** Returns the manifest of an earlier run of the same export, if there is one, and removes the files that a killed run left. */
+function openManifest({ folder, request, force }: ExportOptions): ExportManifest | undefined {
+  const path = manifestPathOf(folder);
+  if (force) rmSync(path, { force: true });
+  const stored = existsSync(path) ? parseManifest(path) : undefined;
+  if (stored !== undefined && JSON.stringify(stored.request) !== JSON.stringify(request))
     throw new CodedError('cli-out-differs', { path });
-  return manifest;
+  const listed = new Set(stored?.ranges.flatMap(({ files }) => files.map((file) => file.path)));
+  if (stored !== undefined || force) removeUnlisted(folder, listed);
+  const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  if (stored === undefined && entries.some((entry) => !dayFolder.test(entry)))
+    throw new CodedError('cli-folder-used', { path: folder });
+  return stored;
+}
+
+const dayFolder = /^day=[^/]*$/;
+/** The files that an export writes. Others belong to the user. */
+const exportedFile = /^(day=[^/]*\/)?\d{12,}-\d{12,}\.(parquet|arrows|csv|jsonl)(\.\d+\.tmp)?$/;
+
+function removeUnlisted(folder: string, listed: ReadonlySet<string>): void {
+  for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+    if (exportedFile.test(entry) && !listed.has(entry)) rmSync(join(folder, entry));
 }
 
 function parseManifest(path: string): ExportManifest {
@@ -248,12 +262,6 @@ function parseManifest(path: string): ExportManifest {
 
 const damaged = (path: string, cause: unknown) =>
   new CodedError('cli-out-damaged', { path, fault: 'it is not JSON' }, { cause });
-
-/** Removes what a killed process has left. */
-function removeTemporary(folder: string): void {
-  for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
-    if (/\.\d+\.tmp$/.test(entry)) rmSync(join(folder, entry), { force: true });
-}
 
 function build(request: object, ranges: readonly ExportedRange[]): ExportManifest {
   const sorted = ranges.toSorted((a, b) => a.first - b.first);
