@@ -6,9 +6,9 @@ import type { EngineSegment } from '../engine-segment.ts';
 import type { BlockRange, RunOptions, SegmentRun } from '../segment-run.ts';
 import { emptyCount, type RowCount, RowCounter } from './row-counter.ts';
 
-export interface CountLookup {
+export interface CountLookup<S = Selection> {
   readonly kind: 'count';
-  readonly selection: Selection;
+  readonly selection: S;
   readonly range: BlockRange;
 }
 

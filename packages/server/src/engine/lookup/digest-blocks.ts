@@ -6,10 +6,10 @@ import type { Selection } from '../../query/query.ts';
 import type { EngineSegment } from '../engine-segment.ts';
 import type { BlockRange, RunOptions, SegmentRun } from '../segment-run.ts';
 
-export interface DigestLookup {
+export interface DigestLookup<S = Selection> {
   readonly kind: 'digest';
   /** Must give every block a line. */
-  readonly selection: Selection;
+  readonly selection: S;
   readonly range: BlockRange;
 }
 

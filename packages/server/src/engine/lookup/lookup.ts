@@ -20,22 +20,30 @@ import { findMentions, type Mention, type MentionsLookup } from './find-mentions
 import { findSignature } from './find-signature.ts';
 import type { RowCount } from './row-counter.ts';
 
-export type Lookup =
+/** A lookup on its way to a thread has the number of its selection. */
+export type Lookup<S = Selection> =
   /** The line of the transaction with the signature, which is 64 bytes long. */
-  | { readonly kind: 'signature'; readonly signature: Uint8Array; readonly selection: Selection }
+  | { readonly kind: 'signature'; readonly signature: Uint8Array; readonly selection: S }
   | MentionsLookup
   /** The line of each listed transaction, in the order of the list. */
   | {
       readonly kind: 'records';
-      readonly selection: Selection;
+      readonly selection: S;
       readonly transactions: readonly number[];
     }
   /** The programs whose classes have prefixes shorter than 8 bytes, with that length. */
   | { readonly kind: 'prefixes' }
   | ActivityLookup
-  | CountLookup
-  | DigestLookup
-  | { readonly kind: 'estimate'; readonly selection: Selection; readonly range: BlockRange };
+  | CountLookup<S>
+  | DigestLookup<S>
+  | { readonly kind: 'estimate'; readonly selection: S; readonly range: BlockRange };
+
+export function mapSelection<From, To>(
+  lookup: Lookup<From>,
+  map: (selection: From) => To,
+): Lookup<To> {
+  return 'selection' in lookup ? { ...lookup, selection: map(lookup.selection) } : lookup;
+}
 
 export interface LookupResults {
   /** At most one line. */

@@ -36,7 +36,7 @@ export interface LookupRequest {
   readonly segments: readonly number[];
   /** The index of each segment's result in the response. */
   readonly positions: readonly number[];
-  readonly lookup: Lookup;
+  readonly lookup: Lookup<number>;
 }
 
 /** Asks which of the files have a signature. The result of each file is a `ProbeResult`. */
@@ -59,7 +59,7 @@ export type PartUnit = 'group' | 'segment';
 
 export interface RunRequest {
   readonly id: number;
-  /** The number of a selection. Copying the selection for each block would cost more than evaluating it. */
+  /** The number of a selection. Copying the selection for each block, or for each lookup, would cost more than evaluating it. */
   readonly selection: number;
   readonly range: BlockRange;
   /** Segment numbers in slot order. */

@@ -13,7 +13,7 @@ import type { RegisteredIdl } from '@sluice/decode/idl-registry';
 import type { Urgency } from '../../object-store/gate.ts';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { countValues, type Selection } from '../../query/query.ts';
-import type { Lookup, LookupResult } from '../lookup/lookup.ts';
+import { type Lookup, type LookupResult, mapSelection } from '../lookup/lookup.ts';
 import type { ProbeFile, ProbeResult } from '../lookup/probe-files.ts';
 import type { BlockRange } from '../segment-run.ts';
 import { type EnginePoolOptions, LOOKUP_TURNS, RUN_LIMITS } from './engine-limits.ts';
@@ -248,7 +248,8 @@ export class EnginePool {
       id,
       segments: items,
       positions,
-      lookup,
+      // Numbered here, because the threads may have forgotten selections while the lookup waited.
+      lookup: mapSelection(lookup, (selection) => this.#numberOf(selection)),
     }));
     return results as LookupResult<L>[];
   }

@@ -13,7 +13,7 @@ import type { CachedLocation, CachedRangeFile } from '../../object-store/cached-
 import type { Selection } from '../../query/query.ts';
 import type { RangeFile } from '../../storage/range-file.ts';
 import { Engine } from '../engine.ts';
-import type { LookupResults } from '../lookup/lookup.ts';
+import { type LookupResults, mapSelection } from '../lookup/lookup.ts';
 import { type ProbeFile, probeFiles } from '../lookup/probe-files.ts';
 import type { GroupBatch, GroupParts, SegmentRun } from '../segment-run.ts';
 import {
@@ -177,8 +177,7 @@ export class EngineThread {
   }
 
   async #run(request: RunRequest): Promise<void> {
-    const selection = this.#selections.get(request.selection);
-    assert(selection !== undefined, 'the pool sends a selection before the runs that use it');
+    const selection = this.#selectionOf(request.selection);
     const state: RunState = {
       id: request.id,
       selection,
@@ -217,6 +216,12 @@ export class EngineThread {
       for (const used of request.segments) this.#leave(used);
       this.#closeUnused();
     }
+  }
+
+  #selectionOf(number: number): Selection {
+    const selection = this.#selections.get(number);
+    assert(selection !== undefined, 'the pool sends a selection before it is used');
+    return selection;
   }
 
   async #runSegment(
@@ -394,7 +399,8 @@ export class EngineThread {
     });
   }
 
-  async #runLookup({ id, segments, positions, lookup }: LookupRequest): Promise<void> {
+  async #runLookup({ id, segments, positions, ...request }: LookupRequest): Promise<void> {
+    const lookup = mapSelection(request.lookup, (number) => this.#selectionOf(number));
     for (const used of segments) this.#enter(used);
     const results: LookupResults[keyof LookupResults][] = [];
     let segment: number | undefined;
