@@ -154,7 +154,7 @@ class ArchiveWriter {
     return this.node([5, slot, this.#frame(compress(out.finish()))]);
   }
 
-  /** Returns a frame with the data, or its first part, with links to frames of the others. */
+  /** Returns a frame with the data; data that is too long is split, and the frame links to the rest. */
   #frame(data: Uint8Array): Cbor {
     const { frameBytes = Number.POSITIVE_INFINITY, checksum = crc64 } = this.#encoding;
     if (data.length <= frameBytes) return [6, null, null, null, data];

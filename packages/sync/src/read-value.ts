@@ -231,7 +231,7 @@ function memberAt(value: unknown, path: readonly string[]): unknown {
   return found;
 }
 
-/** Returns the decimal text of an integer divided by a power of ten, with every digit; null if one of both is unknown. */
+/** Returns the decimal text of an integer divided by a power of ten, with every digit; null if either is unknown. */
 export function shiftDecimals(amount: unknown, digits: unknown): string | null {
   if (amount === null || amount === undefined || digits === null || digits === undefined)
     return null;

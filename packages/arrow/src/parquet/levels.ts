@@ -1,6 +1,6 @@
 /**
- * The levels of the values at the end of a path of lists, structures and optional fields. A level of definition says how far the path exists,
- * and a level of repetition which list continues. A value that does not exist has levels, too.
+ * The levels of the values at the end of a path of lists, structures and optional fields. A definition level says how much
+ * of the path exists; a repetition level says which list continues. A null has levels too.
  */
 import { assert } from '@sluice/base/assert';
 import { elementAt } from '@sluice/base/element-at';
@@ -52,7 +52,7 @@ function markNulls({ column, rows, definitions }: LeveledRows): void {
   }
 }
 
-/** Replaces each list by its items. An empty list, or one that does not exist, stays as one item that does not exist. */
+/** Replaces each list by its items. An empty or missing list becomes one null item. */
 function enterLists({ column, rows, definitions, repetitions }: LeveledRows, depth: number) {
   const starts = intsOf(column.buffers[1]);
   let count = 0;

@@ -1,4 +1,4 @@
-/** Reads of the JSON of an IDL. A member that does not have the expected type is an error with its path. */
+/** Reads values from the JSON of an IDL. A member that does not have the expected type is an error with its path. */
 import { CodedError } from '@sluice/base/errors';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 

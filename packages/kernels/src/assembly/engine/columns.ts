@@ -146,7 +146,7 @@ export function locateTransactions(
   }
 }
 
-/** Adds to every code but 0, which stands for `null` in every row group. */
+/** Adds an offset to every code except 0, which stands for `null` in every row group. */
 export function moveCodes(codes: usize, count: u32, by: u32): void {
   for (const end = codes + (count << 2); codes < end; codes += 4) {
     const code = load<u32>(codes);

@@ -8,7 +8,7 @@ import type { ChainSnapshot, IndexRun, SealedSegment } from '../../chain/chain-s
 import { type ReadList, takeSegments } from '../../chain/segment-lists.ts';
 import type { IndexInputs } from './index-thread.ts';
 
-/** The segments and indexes of which one index is made. One of the lists is empty. */
+/** The segments, or the indexes, from which one index is built; the other list is empty. */
 export type IndexJob = Omit<IndexInputs, 'id'>;
 
 export interface IndexLimits {

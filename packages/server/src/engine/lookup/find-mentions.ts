@@ -12,7 +12,7 @@ export interface MentionsLookup {
   readonly kind: 'mentions';
   /** 32 bytes. */
   readonly address: Uint8Array;
-  /** Only transactions before this position, or `null` for all. */
+  /** Returns only transactions before this position; `null` returns all. */
   readonly before: TransactionPosition | null;
   readonly countMax: number;
 }

@@ -51,7 +51,7 @@ const noBytes = new Uint8Array(0);
 
 /** A thread works this long before it receives messages again, which is far less than the time in which a cancelled run must stop. */
 const turnMs = 5;
-/** A lookup works this long before the runs of followers, which are received with the other messages. */
+/** A lookup runs this long before the thread receives messages, so that followers are not delayed. */
 const lookupTurnMs = 1;
 
 /** Segments of a run whose directories are fetched in advance. */
