@@ -6,7 +6,8 @@ import { elementAt } from './element-at.ts';
  * once. `node:zlib` has no function for this.
  */
 const polynomial = 0xedb88320;
-const one = 0x80000000;
+/** The polynomial 1, since the highest bit is x^0. */
+const unit = 0x80000000;
 
 export function combineCrc(first: number, second: number, secondLength: number): number {
   return (multiply(first, powerOfBytes(secondLength)) ^ second) >>> 0;
@@ -16,7 +17,7 @@ export function combineCrc(first: number, second: number, secondLength: number):
 function multiply(a: number, b: number): number {
   let product = 0;
   let factor = b;
-  for (let mask = one; mask !== 0; mask >>>= 1) {
+  for (let mask = unit; mask !== 0; mask >>>= 1) {
     if ((a & mask) !== 0) product ^= factor;
     factor = (factor & 1) !== 0 ? (factor >>> 1) ^ polynomial : factor >>> 1;
   }
@@ -30,7 +31,7 @@ const powers: number[] = [0x00800000];
  * The most recent length and its power. Responses that send the same chunk call this one after another with the same
  * length.
  */
-let last = { length: 0, power: one };
+let last = { length: 0, power: unit };
 
 function powerOfBytes(length: number): number {
   if (length !== last.length) last = { length, power: findPower(length) };
@@ -38,7 +39,7 @@ function powerOfBytes(length: number): number {
 }
 
 function findPower(length: number): number {
-  let result = one;
+  let result = unit;
   for (let rest = length, k = 0; rest > 0; rest = Math.floor(rest / 2), k++) {
     const power = powerAt(k);
     if (rest % 2 === 1) result = multiply(result, power);

@@ -51,7 +51,7 @@ interface CompiledInstruction extends CompiledLayout<IdlInstruction> {
   readonly requiredCount: number;
   readonly isPlain: boolean;
   /** The number of each account of the columns, for the columns that were read last. */
-  places?: { readonly columns: TypedColumns; readonly numbers: readonly number[] };
+  accountPositions?: { readonly columns: TypedColumns; readonly numbers: readonly number[] };
 }
 
 /** The columns into which the values of rows are read. */
@@ -170,11 +170,14 @@ export class ProgramDecoder {
     passed: PassedAccounts,
     { columns, accounts }: TypedTarget,
   ): void {
-    if (found.places?.columns !== columns) {
+    if (found.accountPositions?.columns !== columns) {
       const names = found.layout.accounts.map(({ name }) => name);
-      found.places = { columns, numbers: columns.accounts.map((name) => names.lastIndexOf(name)) };
+      found.accountPositions = {
+        columns,
+        numbers: columns.accounts.map((name) => names.lastIndexOf(name)),
+      };
     }
-    const { numbers } = found.places;
+    const { numbers } = found.accountPositions;
     const indexes = found.isPlain
       ? undefined
       : chooseAccounts(found, passed.texts(), this.#address).indexes;

@@ -17,12 +17,12 @@ export function parseExpression(text: string): Expression | undefined {
     if (match === null) return undefined;
     tokens.push(match[0].trim());
   }
-  const expression = parseOne(tokens);
+  const expression = takeExpression(tokens);
   return tokens.length === 0 ? expression : undefined;
 }
 
 /** Takes the tokens of one expression from the front. */
-function parseOne(tokens: string[]): Expression | undefined {
+function takeExpression(tokens: string[]): Expression | undefined {
   const token = tokens.shift() ?? '';
   if (/^-?\d/.test(token)) return { kind: 'integer', value: Number(token) };
   if (!/^[A-Za-z_]/.test(token)) return undefined;
@@ -38,7 +38,7 @@ function parseOne(tokens: string[]): Expression | undefined {
 function parseArguments(tokens: string[]): Expression[] | undefined {
   const args: Expression[] = [];
   for (let next = tokens.shift(); next === '(' || next === ','; next = tokens.shift()) {
-    const argument = parseOne(tokens);
+    const argument = takeExpression(tokens);
     if (argument === undefined) return undefined;
     args.push(argument);
     if (tokens[0] === ')') {

@@ -220,7 +220,7 @@ async function openAll(
     const lock = locks.get(resolve(dirname(plan.folder)));
     assert(lock !== undefined, 'a dataset is opened under the lock of its parent folder');
     try {
-      const { dataset, lead } = await openOne(plan, service, { ...parts, lock });
+      const { dataset, lead } = await openServedDataset(plan, service, { ...parts, lock });
       closers.add(() => dataset.close());
       const running: RunningDataset = {
         planned: plan,
@@ -258,7 +258,7 @@ async function openAll(
 }
 
 /** Opens a dataset on this machine, or in the object store if one is configured. The code for object stores is loaded only then. */
-async function openOne(
+async function openServedDataset(
   planned: PlannedDataset,
   service: Service,
   {

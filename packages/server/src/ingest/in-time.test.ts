@@ -22,17 +22,17 @@ function stopwatch(): () => number {
   const startMs = performance.now();
   let heldUpMs = 0;
   let lastMs = startMs;
-  const look = () => {
+  const addHeldUpTime = () => {
     heldUpMs += Math.max(0, performance.now() - lastMs - beatMs);
     lastMs = performance.now();
   };
   const over = new AbortController();
   void (async () => {
-    for (; !over.signal.aborted; look()) await systemClock.sleep(beatMs, over.signal);
+    for (; !over.signal.aborted; addHeldUpTime()) await systemClock.sleep(beatMs, over.signal);
   })();
   return () => {
     over.abort();
-    look();
+    addHeldUpTime();
     return performance.now() - startMs - heldUpMs;
   };
 }

@@ -25,14 +25,14 @@ function readAs(cursor: ByteCursor, tail: number): unknown[] | undefined {
   const count = Number(cursor.u64());
   const rewards: unknown[] = [];
   for (let i = 0; i < count; i++) {
-    const reward = readOne(cursor, tail);
+    const reward = readReward(cursor, tail);
     if (reward === undefined) return undefined;
     rewards.push(reward);
   }
   return cursor.isAtEnd ? rewards : undefined;
 }
 
-function readOne(cursor: ByteCursor, tail: number): unknown {
+function readReward(cursor: ByteCursor, tail: number): unknown {
   const fixedBytes = tail > 0 ? 16 : 8;
   const length = leftOf(cursor) < 8 ? undefined : Number(cursor.u64());
   if (length === undefined || length > 44 || leftOf(cursor) < length + fixedBytes) return undefined;

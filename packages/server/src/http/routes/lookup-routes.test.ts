@@ -13,12 +13,17 @@ afterEach(() => fixture.close());
 /** Starts a service whose lookups answer with a value and record what they were called with. */
 async function start(value: unknown, snapshot = emptySnapshot): Promise<unknown[]> {
   const calls: unknown[] = [];
-  const look = async (...given: unknown[]) => {
+  const lookUp = async (...given: unknown[]) => {
     calls.push(given[0]);
     expect(given[1]).toBeInstanceOf(AbortSignal);
     return { value, snapshot };
   };
-  const lookups = { transaction: look, accountTransactions: look, activity: look, estimate: look };
+  const lookups = {
+    transaction: lookUp,
+    accountTransactions: lookUp,
+    activity: lookUp,
+    estimate: lookUp,
+  };
   fixture = await HttpFixture.start({ lookups: lookups as unknown as DatasetLookups });
   return calls;
 }

@@ -40,7 +40,7 @@ const startSlot = 120;
 const limits = { sealBlockCount: 10, sealBytes: 48 * 1024 * 1024 };
 const slotOf = (value: number) => parseSlot(value) as Slot;
 
-type Place = Pick<Setting, 'fs' | 'folder'>;
+type DatasetFiles = Pick<Setting, 'fs' | 'folder'>;
 
 interface Setting {
   readonly nodes: readonly SimulatedNode[];
@@ -107,18 +107,18 @@ async function startSetting(
 
 /** Stores ten blocks, all final. */
 async function storeTenBlocks(
-  place: Place,
+  { fs, folder }: DatasetFiles,
   source: FollowedSource,
   loader: BlockLoader,
 ): Promise<Dataset> {
   const first = startSlot - 40;
   const manifest = { aliases: [], genesisHash: null, metaOptional: false, allowMissing: [] };
   await createDataset(
-    `${place.folder}/ledger`,
+    `${folder}/ledger`,
     { name: 'ledger', votes: 'drop', ...manifest },
-    dependenciesOf(place.fs),
+    dependenciesOf(fs),
   );
-  const dataset = await openDataset(place);
+  const dataset = await openDataset({ fs, folder });
   const { signal } = new AbortController();
   setMaxListeners(0, signal);
   const list = await source.remote.listSlots({ first, last: first + 9 }, 'finalized', signal);
@@ -142,7 +142,7 @@ function dependenciesOf(fs: Fs): DatasetDependencies {
   return { fs, clock: systemClock, isLockHeld: () => true, merge: mergeInProcess };
 }
 
-async function openDataset({ fs, folder }: Place): Promise<Dataset> {
+async function openDataset({ fs, folder }: DatasetFiles): Promise<Dataset> {
   const options = { folder: `${folder}/ledger`, realTime: false };
   const dataset = await Dataset.open(options, dependenciesOf(fs));
   closers.push(() => dataset.close());

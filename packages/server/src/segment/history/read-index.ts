@@ -220,7 +220,7 @@ function verified(bytes: Uint8Array, name: string): Uint8Array {
 /** The entries of a page, one after another. */
 class Entries {
   readonly #reader: EntryReader;
-  readonly #one = [0];
+  readonly #singleNumber = [0];
   hash: number;
   /** Valid until the next entry. */
   numbers: readonly number[] | undefined;
@@ -238,8 +238,8 @@ class Entries {
     const number = Math.floor(tagged / tagCount);
     switch (tagged % tagCount) {
       case TAG.one:
-        this.#one[0] = number;
-        this.numbers = this.#one;
+        this.#singleNumber[0] = number;
+        this.numbers = this.#singleNumber;
         return true;
       case TAG.some: {
         const numbers: number[] = [];

@@ -10,7 +10,7 @@ export interface TextRange {
 }
 
 /** Returns the position of the value at a path, or of its nearest existing ancestor. */
-export function findPlace(state: EditorState, path: Path): TextRange {
+export function findRange(state: EditorState, path: Path): TextRange {
   let node = syntaxTree(state).topNode.firstChild;
   let found: TextRange = { from: 0, to: Math.min(1, state.doc.length) };
   for (const [depth, step] of path.entries()) {

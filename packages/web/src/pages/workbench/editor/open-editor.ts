@@ -19,7 +19,7 @@ import { type JsonObject, parseText } from '../query-model.ts';
 import { buildCompletion } from './build-completion.ts';
 import type { EditorOptions } from './editor-options.ts';
 import { editorTheme } from './editor-theme.ts';
-import { findBreak, findPlace } from './json-ranges.ts';
+import { findBreak, findRange } from './json-ranges.ts';
 
 export interface EditorHandle {
   /** Replaces the text, unless it is the same. */
@@ -96,7 +96,7 @@ function buildLinter(check: (query: JsonObject) => readonly Problem[]): Extensio
         return [{ ...findBreak(state), severity: 'error', message: parsed.message }];
       }
       return check(parsed.query).map(({ path, message }): Diagnostic => {
-        const { from, to } = findPlace(state, path);
+        const { from, to } = findRange(state, path);
         return { from, to, severity: 'error', message };
       });
     },
