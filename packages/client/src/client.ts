@@ -12,7 +12,7 @@ export type {
   ProgramInterface,
   RangeDigest,
   RecordCount,
-} from '@sluice/protocol/lookup-answers';
+} from '@sluice/protocol/lookup-results';
 export { decodeBase58, encodeBase58, isAddress, parseAddress } from './base/base58.ts';
 export type { BlockRef } from './base/block-ref.ts';
 export type { ClientEvent, OnEvent } from './base/client-events.ts';

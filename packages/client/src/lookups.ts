@@ -13,7 +13,7 @@ import type {
   ProgramInterface,
   RangeDigest,
   RecordCount,
-} from '@sluice/protocol/lookup-answers';
+} from '@sluice/protocol/lookup-results';
 import { mapKeys } from '@sluice/protocol/typed-keys';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 import { decodeMarked } from './base/exact-json.ts';

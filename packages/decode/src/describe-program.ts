@@ -1,5 +1,5 @@
 /** Describes the decoded values of a program for those who store them: names and simple types instead of the layout of bytes. */
-import type { ProgramField, ProgramInterface } from '@sluice/protocol/lookup-answers';
+import type { ProgramField, ProgramInterface } from '@sluice/protocol/lookup-results';
 import type { IdlField, IdlType, ProgramDescription } from './program-description.ts';
 
 /** Structs below this depth are described as `json`, because a type may contain itself. */
@@ -37,10 +37,12 @@ function firstOfName<Named extends { readonly name: string }>(
   all: readonly Named[],
 ): (Named & { readonly isVaried?: true })[] {
   const texts = new Map<string, Set<string>>();
-  for (const one of all)
-    texts.set(one.name, (texts.get(one.name) ?? new Set()).add(JSON.stringify(one)));
+  for (const description of all) {
+    const { name } = description;
+    texts.set(name, (texts.get(name) ?? new Set()).add(JSON.stringify(description)));
+  }
   return [...texts].flatMap(([name, { size }]) => {
-    const first = all.find((one) => one.name === name);
+    const first = all.find((description) => description.name === name);
     if (first === undefined) return [];
     return [size > 1 ? { ...first, isVaried: true } : first];
   });

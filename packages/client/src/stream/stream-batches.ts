@@ -75,13 +75,13 @@ export class BatchLoop {
     while (toBlock === undefined || backlog.next <= toBlock) {
       const url = endpoints.current;
       try {
-        const answer = await requester.ask(url, {
+        const response = await requester.ask(url, {
           fromBlock: backlog.next,
           parentHash: backlog.tip?.hash ?? backlog.parentHash,
           isPlain: this.#isEmptyOnce,
           withFinalizedHead: !this.#isHistory(),
         });
-        if (yield* this.#take(url, answer)) return;
+        if (yield* this.#take(url, response)) return;
       } catch (error) {
         await attempts.failed(url, error, this.#signal);
       }
@@ -96,39 +96,39 @@ export class BatchLoop {
   }
 
   /** Returns whether the range is complete. */
-  async *#take(url: string, answer: StreamResponse): AsyncGenerator<Batch, boolean> {
-    switch (answer.kind) {
+  async *#take(url: string, response: StreamResponse): AsyncGenerator<Batch, boolean> {
+    switch (response.kind) {
       case 'lines':
-        return yield* this.#readLines(url, answer);
+        return yield* this.#readLines(url, response);
       case 'above':
         this.#dependencies.attempts.progressed();
-        await this.#idle(url, answer.startedAtMs);
+        await this.#idle(url, response.startedAtMs);
         return false;
       case 'conflict':
-        yield await this.#rollBack(url, answer.previousBlocks);
+        yield await this.#rollBack(url, response.previousBlocks);
         return false;
     }
   }
 
-  async *#readLines(url: string, answer: LinesResponse): AsyncGenerator<Batch, boolean> {
+  async *#readLines(url: string, response: LinesResponse): AsyncGenerator<Batch, boolean> {
     const { clock, backlog } = this.#dependencies;
-    const finalSlot = answer.finalizedHead?.number ?? -1;
+    const finalSlot = response.finalizedHead?.number ?? -1;
     let isEmpty = true;
     try {
       const dependencies = { clock, signal: this.#signal };
-      for await (const read of readLineGroups(answer.body, this.#limits, dependencies)) {
+      for await (const read of readLineGroups(response.body, this.#limits, dependencies)) {
         const group = this.#takeClosing(url, read);
         if (group.lines.length === 0) continue;
         isEmpty = false;
         // The batch is not assigned to a variable, which would keep it in memory while the next one is read.
-        yield this.#takeGroup(group, answer.finalizedHead);
+        yield this.#takeGroup(group, response.finalizedHead);
         this.#isAboveFinalized = backlog.next > finalSlot;
-        if (this.#isAboveFinalized && answer.lacksFinalizedHeads) break;
+        if (this.#isAboveFinalized && response.lacksFinalizedHeads) break;
       }
     } finally {
-      answer.close();
+      response.close();
     }
-    return isEmpty ? await this.#judgeEmpty(url, answer) : false;
+    return isEmpty ? await this.#judgeEmpty(url, response) : false;
   }
 
   /** Reports a closing record. Returns the other lines. */
@@ -154,14 +154,14 @@ export class BatchLoop {
    * An empty response to a bounded request means that all remaining slots were skipped. A proxy that truncates a compressed body looks
    * the same, so the request is repeated without compression.
    */
-  async #judgeEmpty(url: string, answer: LinesResponse): Promise<boolean> {
+  async #judgeEmpty(url: string, response: LinesResponse): Promise<boolean> {
     this.#dependencies.attempts.progressed();
     if (this.#plan.toBlock !== undefined) {
       if (this.#isEmptyOnce) return true;
       this.#isEmptyOnce = true;
       return false;
     }
-    await this.#idle(url, answer.startedAtMs);
+    await this.#idle(url, response.startedAtMs);
     return false;
   }
 

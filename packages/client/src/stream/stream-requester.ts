@@ -75,19 +75,19 @@ export class StreamRequester {
   /** Returns up to 100 blocks below a slot; `undefined` if the service returns none. */
   async readPage(url: string, fromBlock: number): Promise<readonly BlockRef[] | undefined> {
     const position = { fromBlock, parentHash: wrongHash, withFinalizedHead: false };
-    const answer = await this.ask(url, position).catch((error) => {
+    const response = await this.ask(url, position).catch((error) => {
       if (isSluiceError(error, 'range-unavailable')) return undefined;
       throw error;
     });
-    switch (answer?.kind) {
+    switch (response?.kind) {
       case 'conflict':
-        return answer.previousBlocks;
+        return response.previousBlocks;
       case 'above':
         throw new SluiceError('service-unavailable', {
           detail: 'the chain became shorter while a fork was traced',
         });
       case 'lines':
-        await this.#requireLines(answer);
+        await this.#requireLines(response);
         return undefined;
       default:
         return undefined;
@@ -95,16 +95,16 @@ export class StreamRequester {
   }
 
   /** Checks that a 200 contains blocks. Such a service does not check the parent hash below this slot. */
-  async #requireLines(answer: LinesResponse): Promise<void> {
+  async #requireLines(response: LinesResponse): Promise<void> {
     const { plan, limits, signal } = this.#options;
     try {
       const dependencies = { clock: this.#dependencies.clock, signal };
-      for await (const { lines } of readLineGroups(answer.body, limits, dependencies)) {
+      for await (const { lines } of readLineGroups(response.body, limits, dependencies)) {
         plan.parse(lines[0] as string);
         return;
       }
     } finally {
-      answer.close();
+      response.close();
     }
     throw new SluiceError('response-malformed', { detail: 'an empty response below known blocks' });
   }

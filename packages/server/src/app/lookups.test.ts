@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Block, Transaction } from '@sluice/ledger/block';
-import type { Activity, Coverage, Estimate, RecordCount } from '@sluice/protocol/lookup-answers';
+import type { Activity, Coverage, Estimate, RecordCount } from '@sluice/protocol/lookup-results';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { answerBlock } from '../engine/testing/reference/answer-query.ts';

@@ -155,7 +155,7 @@ export class Service {
         queryLimits: this.#limits.query,
         keyLimits: this.#limits.key,
         corsOrigins: config.listen.corsOrigins,
-        answersQueries: !this.#isWriter,
+        servesQueries: !this.#isWriter,
         version,
       },
       {

@@ -33,7 +33,10 @@ export const idlsPath = '/idls';
 
 const bodyBytesMax = 8 << 20;
 
-export async function answerIdls(request: IncomingMessage, idls: AdminIdls): Promise<AdminReply> {
+export async function respondToIdlRequest(
+  request: IncomingMessage,
+  idls: AdminIdls,
+): Promise<AdminReply> {
   const { method = '', url = '' } = request;
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   const [, name = ''] = /^\/idls\/([\w.-]{1,100})$/.exec(pathname) ?? [];

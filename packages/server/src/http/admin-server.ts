@@ -3,8 +3,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { listeningPort } from '@sluice/base/listening-port';
-import { type AdminIdls, type AdminReply, answerIdls, idlsPath } from './admin-idls.ts';
-import { type AdminSets, answerSets, setsPath } from './admin-sets.ts';
+import { type AdminIdls, type AdminReply, idlsPath, respondToIdlRequest } from './admin-idls.ts';
+import { type AdminSets, respondToSetRequest, setsPath } from './admin-sets.ts';
 import { buildErrorReply } from './error-reply.ts';
 import { describeListenFailure } from './listen-failure.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -63,12 +63,12 @@ export class AdminServer {
     const requestId = this.#dependencies.newRequestId();
     const { method = '', url = '' } = request;
     const { idls, sets } = this.#dependencies;
-    const answer = url.startsWith(idlsPath)
-      ? answerIdls(request, idls)
+    const reply = url.startsWith(idlsPath)
+      ? respondToIdlRequest(request, idls)
       : url.startsWith(setsPath)
-        ? answerSets(request, sets)
-        : this.#answer(method, url, requestId);
-    const { status, type, body } = await answer.catch((error: unknown) => {
+        ? respondToSetRequest(request, sets)
+        : this.#replyTo(method, url, requestId);
+    const { status, type, body } = await reply.catch((error: unknown) => {
       if (isCodedError(error)) return refuse(error, requestId);
       this.#dependencies.reportFault(error);
       return refuse(new CodedError('internal-error'), requestId);
@@ -83,7 +83,7 @@ export class AdminServer {
   }
 
   /** A dataset that cannot be opened is named, and does not keep traffic from the others. */
-  #answerReady(reason: string | null): AdminReply {
+  #replyReadiness(reason: string | null): AdminReply {
     const unavailable = this.#dependencies.unavailable();
     const body = {
       ...(reason === null ? { status: 'ready' } : { status: 'not-ready', reason }),
@@ -93,7 +93,7 @@ export class AdminServer {
     return { status, type: 'application/json', body: JSON.stringify(body) };
   }
 
-  async #answer(method: string, url: string, requestId: string): Promise<AdminReply> {
+  async #replyTo(method: string, url: string, requestId: string): Promise<AdminReply> {
     const path = url.split('?', 1)[0];
     const reason = this.#dependencies.notReadyReason();
     if (method !== 'GET' && method !== 'HEAD')
@@ -102,7 +102,7 @@ export class AdminServer {
       case '/health':
         return { status: 200, type: 'application/json', body: '{"status":"alive"}' };
       case '/ready':
-        return this.#answerReady(reason);
+        return this.#replyReadiness(reason);
       case '/metrics':
         return {
           status: 200,

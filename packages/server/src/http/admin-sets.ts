@@ -25,7 +25,10 @@ export const setsPath = '/sets';
 /** An address has at most 44 characters. The rest is for line ends and comments. */
 const bodyBytesMax = setAddressCountMax * 64;
 
-export async function answerSets(request: IncomingMessage, sets: AdminSets): Promise<AdminReply> {
+export async function respondToSetRequest(
+  request: IncomingMessage,
+  sets: AdminSets,
+): Promise<AdminReply> {
   const { method = '', url = '' } = request;
   const { pathname } = new URL(url, 'http://localhost');
   const name = pathname.slice(setsPath.length + 1);

@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream';
 import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
 import { settle } from '../stream/testing/manual-clock.ts';
-import { answerClientError, refuseOnSocket } from './client-error.ts';
+import { refuseOnSocket, respondToClientError } from './client-error.ts';
 
 /** A socket that keeps what is written to it. */
 class TestSocket extends Duplex {
@@ -28,7 +28,7 @@ test.each([
   [undefined, 400, 'Bad Request', 'request-malformed'],
 ])('error: %s gets %i %s with the code %s', async (found, status, reason, code) => {
   const socket = new TestSocket();
-  expect(answerClientError(errorWith(found), socket, 'r7')).toBe(status);
+  expect(respondToClientError(errorWith(found), socket, 'r7')).toBe(status);
   await settle();
   expect(socket.destroyed).toBe(true);
   const [head = '', body = ''] = socket.text.split('\r\n\r\n');
@@ -54,20 +54,20 @@ test('behavior: a status without a reason phrase gets a general one', async () =
 test('behavior: a response that has begun is not followed by another one', () => {
   const socket = new TestSocket();
   socket._httpMessage = { headersSent: true };
-  expect(answerClientError(errorWith(), socket, 'r1')).toBe(null);
+  expect(respondToClientError(errorWith(), socket, 'r1')).toBe(null);
   expect([socket.destroyed, socket.text]).toEqual([true, '']);
   const waiting = new TestSocket();
   waiting._httpMessage = { headersSent: false };
-  expect(answerClientError(errorWith(), waiting, 'r1')).toBe(400);
+  expect(respondToClientError(errorWith(), waiting, 'r1')).toBe(400);
 });
 
 test('behavior: a reset or closed connection gets no response', () => {
   const reset = new TestSocket();
-  expect(answerClientError(errorWith('ECONNRESET'), reset, 'r1')).toBe(null);
+  expect(respondToClientError(errorWith('ECONNRESET'), reset, 'r1')).toBe(null);
   expect([reset.destroyed, reset.text]).toEqual([true, '']);
   const ended = new TestSocket();
   ended.end();
-  expect(answerClientError(errorWith(), ended, 'r1')).toBe(null);
+  expect(respondToClientError(errorWith(), ended, 'r1')).toBe(null);
   expect([ended.destroyed, ended.text]).toEqual([true, '']);
 });
 

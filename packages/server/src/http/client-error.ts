@@ -11,14 +11,14 @@ const CODES: Readonly<Record<string, 'request-too-slow' | 'headers-too-large'>> 
  * Responds on the socket to input that the HTTP parser rejected, and closes it. Returns the status, or `null` if no
  * response was sent.
  */
-export function answerClientError(
+export function respondToClientError(
   error: NodeJS.ErrnoException,
   socket: Duplex,
   requestId: string,
 ): number | null {
   // A second response would corrupt one that is being sent, so the connection is destroyed instead.
-  const isAnswering = (socket as SocketOfServer)._httpMessage?.headersSent === true;
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) {
+  const isResponding = (socket as SocketOfServer)._httpMessage?.headersSent === true;
+  if (error.code === 'ECONNRESET' || !socket.writable || isResponding) {
     socket.destroy();
     return null;
   }

@@ -10,7 +10,7 @@ function header(schema: TSchema, description: string): object {
 }
 
 /** Headers of all responses, errors included. */
-export const everyAnswer = {
+export const everyResponse = {
   'X-Request-Id': header(
     Type.String(),
     'The id that the client sent, if it has an allowed form; otherwise a new one.',
@@ -19,10 +19,10 @@ export const everyAnswer = {
 
 /** The state from which a response was made. */
 export const headHeaders = {
-  ...everyAnswer,
+  ...everyResponse,
   'X-Ledger-Finalized-Head-Number': header(
     Type.Integer(),
-    'The finalized head of the state that the answer began with. In the dialect solana the name begins with X-Sqd- instead.',
+    'The finalized head of the state that the response began with. In the dialect solana the name begins with X-Sqd- instead.',
   ),
   'X-Ledger-Finalized-Head-Hash': header(
     Type.String(),
@@ -60,7 +60,7 @@ export const FAILURE = Type.Object({
 
 export const failureResponse = {
   description: 'Rejected; see the table of errors.',
-  headers: everyAnswer,
+  headers: everyResponse,
   content: { 'application/json': { schema: reference('schemas', 'Error') } },
 };
 
@@ -97,7 +97,7 @@ export function describeRefusals(statuses: readonly number[]): object {
     {
       ...failureResponse,
       ...REFUSALS[status],
-      headers: { ...everyAnswer, ...REFUSALS[status]?.headers },
+      headers: { ...everyResponse, ...REFUSALS[status]?.headers },
     },
   ]);
   return Object.fromEntries(entries);

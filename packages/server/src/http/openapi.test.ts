@@ -32,7 +32,7 @@ interface Description {
   readonly [name: `x-${string}`]: unknown;
 }
 
-const answered = { answer: Type.String(), handle: () => ({ type: '', body: '' }) };
+const answered = { response: Type.String(), handle: () => ({ type: '', body: '' }) };
 const integer = Type.Integer({ minimum: 0 });
 const routes: readonly AnyRoute[] = [
   {
@@ -56,7 +56,7 @@ const routes: readonly AnyRoute[] = [
     url: '/list',
     operationId: 'list',
     summary: 'l',
-    answerType: 'text/plain',
+    responseType: 'text/plain',
     ...answered,
   }),
   defineRoute({

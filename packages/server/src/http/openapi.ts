@@ -1,4 +1,4 @@
-/** The OpenAPI description, built from the same routes, tables and schemas that validate and answer. */
+/** The OpenAPI description, built from the same routes, tables and schemas that validate requests and respond to them. */
 
 import { ERRORS, type ErrorRow } from '@sluice/base/errors';
 import { ARROW_STREAM_TYPE } from '@sluice/protocol/arrow-table';
@@ -10,15 +10,15 @@ import Type, { type TSchema } from 'typebox';
 import {
   describeRefusals,
   encodingHeaders,
-  everyAnswer,
+  everyResponse,
   FAILURE,
   failureResponse,
   headHeaders,
   reference,
   streamHeaders,
 } from './openapi-responses.ts';
-import { blockRef } from './routes/answer-schemas.ts';
 import { isRequired } from './routes/parse-parameters.ts';
+import { blockRef } from './routes/response-schemas.ts';
 import type { AnyRoute, Route, RouteContext } from './routes/route.ts';
 import { CLOSING_PARAMETERS, STREAM_PARAMETERS } from './streaming/output-form.ts';
 
@@ -77,7 +77,7 @@ function toPath({ url }: AnyRoute): string {
 }
 
 function describeMethods(route: AnyRoute): object {
-  const operation = route.kind === 'stream' ? describeStream() : describeAnswer(route);
+  const operation = route.kind === 'stream' ? describeStream() : describeResponse(route);
   const parameters = [...namesOf(route), ...parametersOf(route)];
   const described = parameters.length === 0 ? operation : { ...operation, parameters };
   const { operationId, summary } = route;
@@ -113,15 +113,15 @@ const queryBody = {
   content: { 'application/json': { schema: reference('schemas', 'Query') } },
 };
 
-function describeAnswer(route: Route): object {
-  const { parameters, takesQuery, answer, answerType = 'application/json', isOpen } = route;
+function describeResponse(route: Route): object {
+  const { parameters, takesQuery, response, responseType = 'application/json', isOpen } = route;
   const hasInput = takesQuery === true || Object.keys(parameters).length > 0;
   const ofBody = takesQuery === true ? [408, 413, 415] : [];
   const isLookup = route.isLookup === true;
   const success = {
-    description: 'The answer.',
-    headers: isLookup ? { ...headHeaders, ...encodingHeaders } : everyAnswer,
-    content: { [answerType]: { schema: answer } },
+    description: 'The response.',
+    headers: isLookup ? { ...headHeaders, ...encodingHeaders } : everyResponse,
+    content: { [responseType]: { schema: response } },
   };
   // Routes without keys and parameters reject nothing.
   if (isOpen === true) return { responses: { 200: success } };
@@ -158,7 +158,7 @@ function describeStream(): object {
       409: {
         description:
           'The parent hash is not on the chain; the response has blocks of the chain below fromBlock.',
-        headers: everyAnswer,
+        headers: everyResponse,
         content: { 'application/json': { schema: reference('schemas', 'Conflict') } },
       },
       ...describeRefusals([400, 401, 404, 408, 413, 415, 429, 500, 503]),

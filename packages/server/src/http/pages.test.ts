@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { STATUS } from './routes/answer-schemas.ts';
+import { STATUS } from './routes/response-schemas.ts';
 import { ROUTES } from './routes/routes.ts';
 import { HttpFixture } from './testing/http-fixture.ts';
 

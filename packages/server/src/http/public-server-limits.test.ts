@@ -68,7 +68,7 @@ test('behavior: without keys a reload ends no stream, and changed limits apply',
 });
 
 test('error: queries-elsewhere for queries and lookups, while the state is reported', async () => {
-  fixture = await HttpFixture.start({ answersQueries: false });
+  fixture = await HttpFixture.start({ servesQueries: false });
   const base = '/datasets/ledger-test';
   const answers = [
     await fixture.query({ fromBlock: 99 }),

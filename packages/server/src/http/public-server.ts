@@ -1,7 +1,7 @@
 /**
  * The public listener. Nothing here changes state.
  *
- *   bytes ─► parser (400, 408, 431) ─► checks (401, 404, 405, 429, 415) ─► body (413, 400) ─► answer (200, 204, 409, 503)
+ *   bytes ─► parser (400, 408, 431) ─► checks (401, 404, 405, 429, 415) ─► body (413, 400) ─► response (200, 204, 409, 503)
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from 'pino';
 import type { AddressSets } from '../query/address-set.ts';
 import { ByteMeter } from './byte-meter.ts';
-import { answerClientError, refuseOnSocket } from './client-error.ts';
+import { refuseOnSocket, respondToClientError } from './client-error.ts';
 import { buildErrorReply } from './error-reply.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { type ApiKey, keyId } from './keys/api-keys.ts';
@@ -34,14 +34,14 @@ import {
   type RequestChecksDependencies,
   type RouteRow,
 } from './request-checks.ts';
-import { answerRoute } from './routes/answer-route.ts';
 import { LookupSlots } from './routes/lookup-slots.ts';
+import { respondWithBody } from './routes/response-route.ts';
 import type { AnyRoute } from './routes/route.ts';
 import { ROUTES } from './routes/routes.ts';
 import type { DatasetDirectory } from './served-dataset.ts';
 import { StallWatch } from './streaming/stall-watch.ts';
 import { StreamPermits } from './streaming/stream-permits.ts';
-import { answerStream, type StreamRouteDependencies } from './streaming/stream-route.ts';
+import { respondWithStream, type StreamRouteDependencies } from './streaming/stream-route.ts';
 
 /** A reload may change the limits and then calls `refresh`. */
 export interface PublicServerOptions {
@@ -52,7 +52,7 @@ export interface PublicServerOptions {
   readonly corsOrigins: readonly string[];
   readonly version: string;
   /** False if this process only writes: streams and lookups get 503, and the state of datasets is still reported. */
-  readonly answersQueries?: boolean;
+  readonly servesQueries?: boolean;
 }
 
 export interface PublicServerDependencies {
@@ -190,13 +190,14 @@ export class PublicServer {
       routerOptions: { maxParamLength: limits.headerBytesMax },
       rewriteUrl: ({ url = '' }) => toPath(url),
       genReqId: (raw) => this.#requestId(raw),
-      frameworkErrors: (error, request, reply) => this.#answerFrameworkError(error, request, reply),
+      frameworkErrors: (error, request, reply) =>
+        this.#respondToFrameworkError(error, request, reply),
       clientErrorHandler: (error, socket) => {
-        this.#countStatus(answerClientError(error, socket, this.#dependencies.newRequestId()));
+        this.#countStatus(respondToClientError(error, socket, this.#dependencies.newRequestId()));
       },
     });
     this.#applyLimits(app);
-    this.#answerOddRequests(app);
+    this.#respondToOddRequests(app);
     app.removeAllContentTypeParsers();
     // Routes read the body themselves, within their own limits.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -214,17 +215,17 @@ export class PublicServer {
       this.#checked.set(request, checkRequest(request, this.#checks));
       done();
     });
-    app.setErrorHandler((error, request, reply) => this.#answerError(error, request, reply));
+    app.setErrorHandler((error, request, reply) => this.#respondToError(error, request, reply));
     // The checks above reject such requests before this is reached.
     app.setNotFoundHandler((request, reply) =>
-      this.#answerError(new CodedError('path-unknown'), request, reply),
+      this.#respondToError(new CodedError('path-unknown'), request, reply),
     );
     this.#addRoutes(app);
     return app;
   }
 
   /** Handles requests that the HTTP server of the runtime would answer itself, without a body and an id. */
-  #answerOddRequests({ server }: FastifyInstance): void {
+  #respondToOddRequests({ server }: FastifyInstance): void {
     // Unknown values of the header `Expect` may be ignored.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('connect', (_request, socket) => {
@@ -246,14 +247,14 @@ export class PublicServer {
     const context = { ...this.#options, ...this.#dependencies, routes: ROUTES };
     for (const route of ROUTES) {
       const { method, url } = route;
-      const isRefused = isQueryRoute(route) && this.#options.answersQueries === false;
+      const isRefused = isQueryRoute(route) && this.#options.servesQueries === false;
       const handler = (request: FastifyRequest, reply: FastifyReply) => {
         if (isRefused) throw new CodedError('queries-elsewhere');
         const routed = { request, reply, checked: this.#checkedOf(request) };
         const parts = { context, lookups: this.#lookups, budgets: this.#budgets };
         return route.kind === 'stream'
-          ? answerStream({ ...routed, finalizedOnly: route.finalizedOnly }, dependencies)
-          : answerRoute(route, routed, { ...dependencies, ...parts });
+          ? respondWithStream({ ...routed, finalizedOnly: route.finalizedOnly }, dependencies)
+          : respondWithBody(route, routed, { ...dependencies, ...parts });
       };
       app.route({ method, url, handler });
     }
@@ -307,17 +308,17 @@ export class PublicServer {
     if (status !== null) this.#metrics.responses.inc({ status: String(status) });
   }
 
-  #answerFrameworkError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+  #respondToFrameworkError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
     this.#begin(request, reply);
     try {
       checkKey(request, this.#dependencies);
       throw new CodedError('request-malformed', {}, { cause: error });
     } catch (refusal) {
-      this.#answerError(refusal, request, reply);
+      this.#respondToError(refusal, request, reply);
     }
   }
 
-  #answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  #respondToError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const known = isCodedError(error) ? error : translate(error);
     const { status, headers, body } = buildErrorReply(known, request.id);
     if (status >= 500 && status !== 503) {

@@ -13,7 +13,7 @@ const routes: readonly RouteRow[] = [
   { method: 'GET', url: '/datasets/:name/head' },
   { method: 'POST', url: '/datasets/:name/head' },
   { method: 'POST', url: '/datasets/:name/stream', kind: 'stream' },
-  { method: 'POST', url: '/datasets/:name/estimate', kind: 'answer' },
+  { method: 'POST', url: '/datasets/:name/estimate', kind: 'response' },
   { method: 'GET', url: '/datasets/:name/height', dialect: 'solana' },
 ];
 // The hash of "secret".

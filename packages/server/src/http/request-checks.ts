@@ -20,7 +20,7 @@ export interface RouteRow {
   /** Pages and the description of the interface contain no data and need no key. */
   readonly isOpen?: true;
   /** `stream` if it opens a stream, whose number a key limits. */
-  readonly kind?: 'answer' | 'stream';
+  readonly kind?: 'response' | 'stream';
   /** Whether it looks something up in the indexes. The number of such requests at once is limited. */
   readonly isLookup?: true;
   /** Only datasets that allow this dialect have the path. */

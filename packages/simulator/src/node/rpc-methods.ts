@@ -128,7 +128,7 @@ function getGenesisHash(node: RpcNode): RpcResult {
   return JSON.stringify(isOther ? chain.hash('other genesis') : chain.genesisHash);
 }
 
-const answers: Readonly<Record<RpcMethod, Method>> = {
+const byName: Readonly<Record<RpcMethod, Method>> = {
   getBlock,
   getBlocks,
   getBlockTime,
@@ -141,4 +141,4 @@ const answers: Readonly<Record<RpcMethod, Method>> = {
   getHealth,
 };
 
-const METHODS: ReadonlyMap<string, Method> = new Map(Object.entries(answers));
+const METHODS: ReadonlyMap<string, Method> = new Map(Object.entries(byName));

@@ -92,11 +92,11 @@ export class Subscriptions {
   #receive(socket: WebSocket, text: string): void {
     const request = parseRpcRequest(text, this.#limits.batchItemsMax);
     const items = request.kind === 'batch' ? request.items : [request.item];
-    const answers = items
+    const responses = items
       .map((item) => this.#answer(socket, item))
       .filter((at) => at !== undefined);
-    if (answers.length === 0) return;
-    socket.send(request.kind === 'batch' ? `[${answers.join(',')}]` : elementAt(answers, 0));
+    if (responses.length === 0) return;
+    socket.send(request.kind === 'batch' ? `[${responses.join(',')}]` : elementAt(responses, 0));
   }
 
   #answer(socket: WebSocket, item: RpcItem): string | undefined {

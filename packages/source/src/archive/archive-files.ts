@@ -83,9 +83,9 @@ class HttpFiles implements ArchiveFiles {
     signal: AbortSignal,
   ): Promise<SourceResult<Uint8Array>> {
     const range = `bytes=${offset}-${offset + length - 1}`;
-    const answer = await this.#request(name, { range }, length, signal);
-    if (answer.kind === 'refused' || answer.value.length === length) return answer;
-    return refusal('malformed', `${name}: ${answer.value.length} bytes instead of ${length}`);
+    const result = await this.#request(name, { range }, length, signal);
+    if (result.kind === 'refused' || result.value.length === length) return result;
+    return refusal('malformed', `${name}: ${result.value.length} bytes instead of ${length}`);
   }
 
   readAll(name: string, bytesMax: number, signal: AbortSignal): Promise<SourceResult<Uint8Array>> {

@@ -180,18 +180,18 @@ function carName(epoch: number): string {
   return `epoch-${epoch}.car`;
 }
 
-/** Keeps an answer for others, unless it is a refusal, and forgets the oldest ones. */
+/** Keeps a result for others, unless it is a refusal, and forgets the oldest ones. */
 function remember<Value>(
   kept: Map<number, Promise<SourceResult<Value>>>,
   key: number,
-  answer: Promise<SourceResult<Value>>,
+  result: Promise<SourceResult<Value>>,
   countMax: number,
 ): void {
-  kept.set(key, answer);
+  kept.set(key, result);
   const forget = () => {
-    if (kept.get(key) === answer) kept.delete(key);
+    if (kept.get(key) === result) kept.delete(key);
   };
-  answer.then(({ kind }) => {
+  result.then(({ kind }) => {
     if (kind === 'refused') forget();
   }, forget);
   for (const oldest of kept.keys()) {

@@ -93,11 +93,11 @@ export class GrpcSource implements Source {
   #read<Value>(
     read: (chain: RecentChain, tip: BlockHeader) => SourceResult<Value>,
   ): SourceResult<Value> {
-    const answer = this.notices.chain();
-    if (answer.kind === 'refused') return answer;
-    const { tip } = answer.value;
+    const chain = this.notices.chain();
+    if (chain.kind === 'refused') return chain;
+    const { tip } = chain.value;
     if (tip === undefined) return refusal('pending', 'no block has been received yet');
-    return read(answer.value, tip);
+    return read(chain.value, tip);
   }
 
   #readBlock<Value>(

@@ -50,12 +50,12 @@ export class PortalSource implements Source {
 
   async slot(commitment: Commitment, signal: AbortSignal): Promise<SourceResult<Slot>> {
     const path = commitment === 'finalized' ? '/finalized-head' : '/head';
-    const answer = await this.#read(path, signal, (value) =>
+    const result = await this.#read(path, signal, (value) =>
       value === null ? null : parseSlot(memberOf(value, 'number')),
     );
-    if (answer.kind === 'refused') return answer;
-    if (answer.value === null) return refusal('not-available', 'the portal has no block yet');
-    return { kind: 'ok', value: answer.value };
+    if (result.kind === 'refused') return result;
+    if (result.value === null) return refusal('not-available', 'the portal has no block yet');
+    return { kind: 'ok', value: result.value };
   }
 
   firstAvailable(signal: AbortSignal): Promise<SourceResult<Slot>> {
@@ -163,9 +163,9 @@ export class PortalSource implements Source {
     signal: AbortSignal,
     parse: (value: unknown) => Value | undefined,
   ): Promise<SourceResult<Value>> {
-    const answer = await this.#client.read(path, signal);
-    if (answer.kind === 'refused') return answer;
-    const value = parse(answer.value);
+    const result = await this.#client.read(path, signal);
+    if (result.kind === 'refused') return result;
+    const value = parse(result.value);
     if (value === undefined) return refusal('malformed', `the response of ${path} is invalid`);
     return { kind: 'ok', value };
   }

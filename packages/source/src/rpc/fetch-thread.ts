@@ -16,7 +16,7 @@ export type ToFetchThread =
 
 export interface FromFetchThread {
   readonly id: number;
-  readonly answer: SourceResult<PostReply>;
+  readonly result: SourceResult<PostReply>;
 }
 
 const threadEnded = refusal('outage', 'the fetch thread has ended');
@@ -24,7 +24,7 @@ const threadEnded = refusal('outage', 'the fetch thread has ended');
 /** The thread has few objects: those of the open requests. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 } as const;
 
-type Settle = (answer: SourceResult<PostReply>) => void;
+type Settle = (result: SourceResult<PostReply>) => void;
 
 /** Sends requests from a worker thread that all sources share. The thread starts with the first request and after a crash. */
 export class FetchThread {
@@ -70,10 +70,10 @@ export class FetchThread {
         worker.postMessage({ kind: 'cancel', id } satisfies ToFetchThread);
         settle(refusal('outage', 'no response in time'));
       };
-      const settle: Settle = (answer) => {
+      const settle: Settle = (result) => {
         signal.removeEventListener('abort', cancel);
         this.#waiting.delete(id);
-        resolve(answer);
+        resolve(result);
       };
       this.#waiting.set(id, settle);
       signal.addEventListener('abort', cancel, { once: true });
@@ -85,11 +85,11 @@ export class FetchThread {
     // The thread does not inherit the environment and the options of the process.
     const url = workerUrl(import.meta.url, './fetch-worker.ts');
     const worker = new Worker(url, { env: {}, execArgv: [], resourceLimits });
-    worker.on('message', ({ id, answer }: FromFetchThread) => {
+    worker.on('message', ({ id, result }: FromFetchThread) => {
       const settle = this.#waiting.get(id);
-      if (settle !== undefined) settle(answer);
+      if (settle !== undefined) settle(result);
       // The reply came after the timeout.
-      else if (answer.kind === 'ok') this.#giveBack(answer.value.bytes);
+      else if (result.kind === 'ok') this.#giveBack(result.value.bytes);
     });
     const lose = () => {
       if (this.#worker !== worker) return;

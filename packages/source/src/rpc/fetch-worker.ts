@@ -41,9 +41,9 @@ async function fetchReply({ id, server, request }: ToFetchThread & { kind: 'post
   }
   const controller = new AbortController();
   openRequests.set(id, controller);
-  const answer = await poster.post(request, controller.signal);
+  const result = await poster.post(request, controller.signal);
   openRequests.delete(id);
-  const buffer = answer.kind === 'ok' ? answer.value.bytes.buffer : undefined;
+  const buffer = result.kind === 'ok' ? result.value.bytes.buffer : undefined;
   const moved = buffer instanceof ArrayBuffer ? [buffer] : [];
-  port?.postMessage({ id, answer } satisfies FromFetchThread, moved);
+  port?.postMessage({ id, result } satisfies FromFetchThread, moved);
 }

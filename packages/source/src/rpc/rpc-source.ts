@@ -89,10 +89,10 @@ export class RpcSource implements Source {
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<SourceResult<Uint8Array>> {
     const params = [slot, { ...blockConfig, commitment }];
-    const answer = await this.#client.callForBytes('getBlock', params, options);
-    if (answer.kind !== 'ok') return answer;
-    if (answer.value === null) return refusal('pending', 'getBlock returned null');
-    return { kind: 'ok', value: answer.value };
+    const result = await this.#client.callForBytes('getBlock', params, options);
+    if (result.kind !== 'ok') return result;
+    if (result.value === null) return refusal('pending', 'getBlock returned null');
+    return { kind: 'ok', value: result.value };
   }
 
   giveBack(bytes: Uint8Array): void {
@@ -109,10 +109,10 @@ export class RpcSource implements Source {
     signal: AbortSignal,
     parse: (value: unknown) => Value | undefined,
   ): Promise<SourceResult<Value>> {
-    const answer = await this.#client.call(method, params, { timeoutMs: headTimeoutMs, signal });
-    if (answer.kind !== 'ok') return answer;
-    if (answer.value === null) return refusal('pending', `${method} returned null`);
-    const value = parse(answer.value);
+    const result = await this.#client.call(method, params, { timeoutMs: headTimeoutMs, signal });
+    if (result.kind !== 'ok') return result;
+    if (result.value === null) return refusal('pending', `${method} returned null`);
+    const value = parse(result.value);
     if (value === undefined) return refusal('malformed', `${method} returned an invalid result`);
     return { kind: 'ok', value };
   }

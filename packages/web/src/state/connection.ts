@@ -41,7 +41,7 @@ export function forgetKey(): void {
 export const watchedFetch: typeof fetch = async (input, init) => {
   try {
     const response = await fetch(input, init);
-    noteAnswer(response);
+    noteResponse(response);
     return response;
   } catch (error) {
     if (init?.signal?.aborted !== true) become('lost');
@@ -49,7 +49,7 @@ export const watchedFetch: typeof fetch = async (input, init) => {
   }
 };
 
-function noteAnswer({ status }: Response): void {
+function noteResponse({ status }: Response): void {
   if (status === 401) keyState.value = apiKey.value === null ? 'missing' : 'wrong';
   if (status === 503) become('unavailable');
   else if (connection.value.kind !== 'online') connection.value = { kind: 'online' };

@@ -16,12 +16,12 @@ export const accountRoute = defineLookup({
     before: Type.Optional(
       Type.String({
         pattern: '^\\d{1,16}(-\\d{1,9})?$',
-        description: 'a slot, or the value of next in the previous answer',
+        description: 'a slot, or the value of next in the previous response',
       }),
     ),
     limit: limit('Transactions of a page.'),
   },
-  answer: Type.Object({
+  response: Type.Object({
     transactions: Type.Array(line, {
       maxItems: 100,
       description: 'The newest first; each with one transaction and its records without logs.',

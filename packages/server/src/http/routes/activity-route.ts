@@ -14,7 +14,7 @@ export const activityRoute = defineLookup({
   summary:
     'The programs, discriminators, mints and accounts with the most transactions in a range.',
   parameters: { ...bounds, limit: limit('Entries of each list.') },
-  answer: Type.Object({
+  response: Type.Object({
     fromBlock: count('The first slot that was counted.'),
     toBlock: count('The last slot that was counted.'),
     isComplete: Type.Boolean({ description: 'Whether the whole range was counted.' }),
@@ -43,7 +43,7 @@ export const coverageRoute = defineLookup({
   operationId: 'getCoverage',
   summary: 'Which slots of a range are stored, proven to be skipped, not final, or missing.',
   parameters: bounds,
-  answer: Type.Object({
+  response: Type.Object({
     fromBlock: count(),
     toBlock: count('The last slot that is described.'),
     isComplete: Type.Boolean({ description: 'If false, the rest begins after toBlock.' }),
@@ -72,7 +72,7 @@ export const digestRoute = defineLookup({
     from: bounds.from,
     to: Type.Optional(slot('The last slot, inclusive; the finalized head by default.')),
   },
-  answer: Type.Object({
+  response: Type.Object({
     version: count('Digests of different versions cannot be compared.'),
     fromBlock: count(),
     toBlock: Type.Integer({ description: 'The last slot that is included.' }),

@@ -5,7 +5,7 @@ import Type from 'typebox';
 import { findBlockAtTime } from '../../chain/find-blocks.ts';
 import { buildMetadata, buildStatus } from '../describe-dataset.ts';
 import { buildOpenApi } from '../openapi.ts';
-import { blockRef, METADATA, orNull, STATUS } from './answer-schemas.ts';
+import { blockRef, METADATA, orNull, STATUS } from './response-schemas.ts';
 import { defineRoute, json, servedDataset } from './route.ts';
 
 export const datasetsRoute = defineRoute({
@@ -13,7 +13,7 @@ export const datasetsRoute = defineRoute({
   url: '/datasets',
   operationId: 'listDatasets',
   summary: 'All datasets that are open and know their first slot.',
-  answer: Type.Array(METADATA),
+  response: Type.Array(METADATA),
   handle: ({ context }) =>
     json(context.datasets.all.flatMap(({ reader }) => buildMetadata(reader) ?? [])),
 });
@@ -23,7 +23,7 @@ export const metadataRoute = defineRoute({
   url: '/datasets/:name/metadata',
   operationId: 'getMetadata',
   summary: 'The metadata of the dataset.',
-  answer: METADATA,
+  response: METADATA,
   handle: (request) => {
     const metadata = buildMetadata(servedDataset(request).reader);
     if (metadata === undefined) throw new CodedError('dataset-starting');
@@ -36,7 +36,7 @@ export const headRoute = defineRoute({
   url: '/datasets/:name/head',
   operationId: 'getHead',
   summary: 'The highest block.',
-  answer: orNull(blockRef),
+  response: orNull(blockRef),
   handle: (request) => json(servedDataset(request).reader.snapshot().head),
 });
 
@@ -45,7 +45,7 @@ export const finalizedHeadRoute = defineRoute({
   url: '/datasets/:name/finalized-head',
   operationId: 'getFinalizedHead',
   summary: 'The highest finalized block.',
-  answer: orNull(blockRef),
+  response: orNull(blockRef),
   handle: (request) => json(servedDataset(request).reader.snapshot().finalized),
 });
 
@@ -54,7 +54,7 @@ export const statusRoute = defineRoute({
   url: '/datasets/:name/status',
   operationId: 'getStatus',
   summary: 'The stored range, the heads, the sources and the active alarms of a dataset.',
-  answer: STATUS,
+  response: STATUS,
   handle: (request) => json(buildStatus(servedDataset(request))),
 });
 
@@ -71,7 +71,7 @@ export const timeRoute = defineRoute({
       'x-error': 'time-invalid',
     }),
   },
-  answer: Type.Object({ block_number: Type.Integer() }),
+  response: Type.Object({ block_number: Type.Integer() }),
   handle: async (request) => {
     const { reader } = servedDataset(request);
     const { snapshot, release } = reader.acquire();
@@ -92,7 +92,7 @@ export const descriptionRoute = defineRoute({
   operationId: 'getDescription',
   isOpen: true,
   summary: 'This description.',
-  answer: Type.Object({}),
+  response: Type.Object({}),
   // The response is built for each request, because a reload may change the limits in it.
   handle: ({ context }) => json(buildOpenApi(context)),
 });

@@ -22,7 +22,7 @@ interface LookupRoute<P extends ParameterSchemas, Value> extends RouteRow {
   readonly summary: string;
   readonly parameters: P;
   readonly takesQuery?: true;
-  readonly answer: TSchema;
+  readonly response: TSchema;
   readonly lookUp: (
     lookups: DatasetLookups,
     request: RouteRequest<P>,
@@ -62,7 +62,7 @@ export const blockRoute = defineLookup({
   operationId: 'getBlock',
   summary: 'One block with every field of every record.',
   parameters: { slot: slot('The slot of the block.') },
-  answer: line,
+  response: line,
   lookUp: (lookups, { parameters, signal }) => lookups.block(parameters.slot, signal),
   // Without the line feed.
   write: (line) => line.subarray(0, -1),
@@ -74,7 +74,7 @@ export const transactionRoute = defineLookup({
   operationId: 'getTransaction',
   summary: 'The block of a transaction with only this transaction and its records.',
   parameters: { signature },
-  answer: line,
+  response: line,
   lookUp: async (lookups, { parameters, signal }) =>
     lookups.transaction(decodeSignature(parameters.signature), signal),
   write: (text) => text.trimEnd(),
@@ -100,7 +100,7 @@ export const estimateRoute = defineLookup({
   summary: 'The estimated cost of a query, from the indexes.',
   parameters: {},
   takesQuery: true,
-  answer: Type.Object({
+  response: Type.Object({
     fromBlock: count(),
     toBlock: Type.Integer({ description: 'The last slot of the range, at most the head.' }),
     isSampled: Type.Boolean({ description: 'Whether the sums are scaled up from a sample.' }),
@@ -128,7 +128,7 @@ export const countRoute = defineLookup({
   summary: 'The exact number of records that a query selects.',
   parameters: {},
   takesQuery: true,
-  answer: Type.Object({
+  response: Type.Object({
     fromBlock: count(),
     toBlock: Type.Integer({ description: 'The last slot that was counted, at most the head.' }),
     isComplete: Type.Boolean({ description: 'If false, the rest begins after toBlock.' }),

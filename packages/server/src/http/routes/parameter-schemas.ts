@@ -1,4 +1,4 @@
-/** The schemas that parameters and answers of several routes share. */
+/** The schemas that parameters and responses of several routes share. */
 import Type, { type TSchema } from 'typebox';
 
 export const slot = (description: string) => Type.Integer({ minimum: 0, description });

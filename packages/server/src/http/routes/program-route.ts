@@ -21,7 +21,7 @@ export const programRoute = defineRoute({
   operationId: 'getProgram',
   summary: 'The names and types by which the instructions and events of a program are decoded.',
   parameters: { programId: address },
-  answer: Type.Object({
+  response: Type.Object({
     programId: Type.String(),
     program: Type.String(),
     instructions: Type.Array(

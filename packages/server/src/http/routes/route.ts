@@ -57,14 +57,14 @@ interface DescribedRoute extends RouteRow {
 
 /** A route that answers with one body. */
 export interface Route extends DescribedRoute {
-  readonly kind: 'answer';
+  readonly kind: 'response';
   readonly parameters: ParameterSchemas;
   /** Whether the body is a query. */
   readonly takesQuery?: true;
   /** The schema of the body of a 200. */
-  readonly answer: TSchema;
+  readonly response: TSchema;
   /** The type of that body; JSON by default. */
-  readonly answerType?: string;
+  readonly responseType?: string;
   readonly handle: (request: RouteRequest) => RouteReply | Promise<RouteReply>;
 }
 
@@ -83,7 +83,7 @@ export function defineRoute<P extends ParameterSchemas>(
     readonly handle: (request: RouteRequest<P>) => RouteReply | Promise<RouteReply>;
   },
 ): Route {
-  return { kind: 'answer', parameters: {}, ...route } as unknown as Route;
+  return { kind: 'response', parameters: {}, ...route } as unknown as Route;
 }
 
 export function json(value: unknown): RouteReply {

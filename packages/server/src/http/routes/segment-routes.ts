@@ -4,8 +4,8 @@ import { segmentPartBytesMax } from '@sluice/source/portal/segment-list';
 import Type from 'typebox';
 import type { SealedSegment } from '../../chain/chain-snapshot.ts';
 import { findSegment, segmentsDownFrom } from '../../chain/segment-lists.ts';
-import { blockRef } from './answer-schemas.ts';
 import { count, limit, slot } from './parameter-schemas.ts';
+import { blockRef } from './response-schemas.ts';
 import { defineRoute, json, servedDataset } from './route.ts';
 
 export const segmentsRoute = defineRoute({
@@ -18,7 +18,7 @@ export const segmentsRoute = defineRoute({
     limit: limit('The maximum number of segments.'),
   },
   isLookup: true,
-  answer: Type.Array(
+  response: Type.Array(
     Type.Object({
       id: Type.String({ description: 'Its name. It ends with the CRC-32 of its bytes.' }),
       first: blockRef,
@@ -65,8 +65,8 @@ export const segmentRoute = defineRoute({
     offset: count('The first byte of the part. It ends after 4 MiB, or with the file.'),
   },
   isLookup: true,
-  answer: Type.Unsafe({ type: 'string', format: 'binary' }),
-  answerType: 'application/octet-stream',
+  response: Type.Unsafe({ type: 'string', format: 'binary' }),
+  responseType: 'application/octet-stream',
   handle: async (request) => {
     const { id, offset } = request.parameters;
     const { reader } = servedDataset(request);

@@ -2,8 +2,8 @@
 
 import { CodedError } from '@sluice/base/errors';
 import Type from 'typebox';
-import { METADATA, orNull } from './answer-schemas.ts';
 import { metadataRoute } from './dataset-routes.ts';
+import { METADATA, orNull } from './response-schemas.ts';
 import {
   defineRoute,
   json,
@@ -18,8 +18,8 @@ const note = 'Only where the dataset allows the dialect solana.';
 const height = {
   ...peer,
   summary: `The highest finalized slot as a bare number. ${note}`,
-  answer: Type.Integer(),
-  answerType: 'text/plain',
+  response: Type.Integer(),
+  responseType: 'text/plain',
   handle: serveHeight,
 } as const;
 
@@ -29,7 +29,7 @@ export const SOLANA_ROUTES: readonly Route[] = [
     url: '/datasets/:name',
     operationId: 'getDataset',
     summary: `The metadata of the dataset. ${note}`,
-    answer: METADATA,
+    response: METADATA,
     handle: metadataRoute.handle,
   }),
   defineRoute({ ...height, url: '/datasets/:name/height', operationId: 'getHeight' }),
@@ -43,7 +43,7 @@ export const SOLANA_ROUTES: readonly Route[] = [
     url: '/datasets/:name/state',
     operationId: 'getState',
     summary: `The stored range. ${note}`,
-    answer: Type.Object({
+    response: Type.Object({
       worker_ranges: Type.Record(
         Type.String(),
         Type.Object({

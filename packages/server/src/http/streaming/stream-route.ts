@@ -24,8 +24,8 @@ import type { EndReason, HttpMetrics } from '../metrics/http-metrics.ts';
 import { type Encoding, negotiateEncoding } from '../negotiate-encoding.ts';
 import { readBody } from '../read-body.ts';
 import type { CheckedRequest } from '../request-checks.ts';
-import { describeSets } from '../routes/answer-route.ts';
 import { refuseUnread } from '../routes/refuse-unread.ts';
+import { describeSets } from '../routes/response-route.ts';
 import { createLineEncoder, type LineEncoder } from './line-encoder.ts';
 import { applyOutput, type OutputForm, parseOutput } from './output-form.ts';
 import { ResponseWriter, type WriteOutcome, waitForTurn } from './response-writer.ts';
@@ -59,7 +59,7 @@ export interface StreamRequest {
 }
 
 /** Resolves when the response has started. Waiting for the end of each stream would cost memory per follower. */
-export async function answerStream(
+export async function respondWithStream(
   stream: StreamRequest,
   dependencies: StreamRouteDependencies,
 ): Promise<void> {

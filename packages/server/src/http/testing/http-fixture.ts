@@ -28,7 +28,7 @@ export interface FixtureOptions {
   keys?: readonly ApiKey[];
   readonly keyLimits?: Partial<KeyLimits>;
   readonly corsOrigins?: readonly string[];
-  readonly answersQueries?: boolean;
+  readonly servesQueries?: boolean;
   /** The manual clock by default. */
   readonly clock?: Clock;
   /** By default the reference evaluator, which needs no threads. */
@@ -90,7 +90,7 @@ export class HttpFixture {
         keyLimits: { ...KEY_LIMITS, ...options.keyLimits },
         corsOrigins: options.corsOrigins ?? [],
         version: '0.0.0-test',
-        answersQueries: options.answersQueries ?? true,
+        servesQueries: options.servesQueries ?? true,
       },
       {
         datasets,
@@ -204,6 +204,7 @@ export function readToEnd(socket: Socket): Promise<string> {
   });
 }
 
-export function errorOf(answer: HttpResponse): { code: string; message: string; path?: string } {
-  return (JSON.parse(answer.body.toString()) as { error: { code: string; message: string } }).error;
+export function errorOf(response: HttpResponse): { code: string; message: string; path?: string } {
+  return (JSON.parse(response.body.toString()) as { error: { code: string; message: string } })
+    .error;
 }

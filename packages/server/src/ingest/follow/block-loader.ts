@@ -51,10 +51,10 @@ export class BlockLoader {
     signal: AbortSignal,
   ): Promise<LoadedBlock> {
     const timeoutMs = commitment === 'finalized' ? historyTimeoutMs : headTimeoutMs;
-    const answer = await source.remote.block(slot, commitment, { timeoutMs, signal });
-    if (answer.kind === 'refused') return { kind: 'refused', slot, refusal: answer };
-    const loaded = await this.#read(slot, answer.value, source.remote.format);
-    source.remote.giveBack(answer.value);
+    const result = await source.remote.block(slot, commitment, { timeoutMs, signal });
+    if (result.kind === 'refused') return { kind: 'refused', slot, refusal: result };
+    const loaded = await this.#read(slot, result.value, source.remote.format);
+    source.remote.giveBack(result.value);
     return loaded;
   }
 
@@ -106,20 +106,20 @@ export class BlockLoader {
     const loaded = new Map<Slot | undefined, LoadedBlock>();
     const last = Math.max(...run);
     for (let first = Math.min(...run), isDone = false; !isDone; ) {
-      const answer = await source.remote.readBlocks?.({ first, last }, commitment, signal);
-      if (answer?.kind !== 'ok') {
-        if (answer !== undefined)
-          loaded.set(undefined, { kind: 'refused', slot: toSlot(first), refusal: answer });
+      const result = await source.remote.readBlocks?.({ first, last }, commitment, signal);
+      if (result?.kind !== 'ok') {
+        if (result !== undefined)
+          loaded.set(undefined, { kind: 'refused', slot: toSlot(first), refusal: result });
         return loaded;
       }
       isDone = true;
-      for await (const block of this.loadStream(answer.value, source.remote.format)) {
+      for await (const block of this.loadStream(result.value, source.remote.format)) {
         const slot = block.kind === 'loaded' ? block.prepared.header.number : block.slot;
         loaded.set(slot, block);
         // A source may end a response early. The rest is requested then.
         if (slot !== undefined && slot >= first) [first, isDone] = [slot + 1, slot >= last];
       }
-      const { fault } = answer.value;
+      const { fault } = result.value;
       if (fault !== undefined)
         loaded.set(undefined, { kind: 'refused', slot: toSlot(first), refusal: fault });
       if (fault !== undefined) return loaded;

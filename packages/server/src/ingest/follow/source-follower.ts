@@ -168,11 +168,11 @@ export class SourceFollower {
     const { source, feeder, clock, lead } = this.#dependencies;
     const [slot] = await this.#listAbove(this.#nextSlot(), signal);
     if (slot === undefined) return this.#branches.checkHead(signal);
-    const answer = source.note(await source.remote.header(slot, 'confirmed', signal));
-    if (answer.kind === 'refused') return false;
-    if (!continuesHead(feeder.pending, answer.value)) {
+    const result = source.note(await source.remote.header(slot, 'confirmed', signal));
+    if (result.kind === 'refused') return false;
+    if (!continuesHead(feeder.pending, result.value)) {
       const isLate = headSlot(feeder.pending) >= slot;
-      return isLate ? false : this.#branches.resolve(answer.value, signal);
+      return isLate ? false : this.#branches.resolve(result.value, signal);
     }
     if (this.#leaderLate?.slot !== slot) this.#leaderLate = { slot, sinceMs: clock.nowMs() };
     const leader = this.#dependencies.sources().find(lead.isHeldBy);

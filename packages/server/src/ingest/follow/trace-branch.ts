@@ -85,22 +85,22 @@ async function readAncestors(
   const last = child.parentSlot;
   const first = Math.max(floor, last - roundSlotCount, 0);
   if (remote.readHeaders !== undefined) {
-    const answer = await remote.readHeaders({ first, last }, 'confirmed', signal);
-    if (answer.kind === 'refused') return { kind: 'failed', refusal: answer };
-    const headers = new Map(answer.value.map((header) => [header.number, header]));
+    const result = await remote.readHeaders({ first, last }, 'confirmed', signal);
+    if (result.kind === 'refused') return { kind: 'failed', refusal: result };
+    const headers = new Map(result.value.map((header) => [header.number, header]));
     return headers.has(last) ? headers : { kind: 'hole', slot: last };
   }
   const list = await remote.listSlots({ first, last }, 'confirmed', signal);
   if (list.kind === 'refused') return { kind: 'failed', refusal: list };
   // The parent is requested even if it is not in the list, because lists of nodes can be incomplete.
   const slots = [...new Set([...list.value, last])].slice(-roundBlockCount);
-  const answers = await Promise.all(slots.map((slot) => remote.header(slot, 'confirmed', signal)));
+  const results = await Promise.all(slots.map((slot) => remote.header(slot, 'confirmed', signal)));
   const headers = new Map<number, BlockHeader>();
-  for (const answer of answers) {
-    if (answer.kind === 'ok') headers.set(answer.value.number, answer.value);
+  for (const result of results) {
+    if (result.kind === 'ok') headers.set(result.value.number, result.value);
   }
   if (headers.has(last)) return headers;
-  const denied = elementAt(answers, -1);
+  const denied = elementAt(results, -1);
   assert(denied.kind === 'refused', 'the parent is the last slot that is requested');
   const isDenied = denied.reason === 'skipped-hint' || denied.reason === 'not-available';
   return isDenied || denied.reason === 'pruned'

@@ -156,7 +156,7 @@ export const COLUMNS = {
   logProgram: int(layout.LOG_PROGRAM, 'logs', 'log'), // position
   logKind: int(layout.LOG_KIND, 'logs', 'log'), // 0 log, 1 data, 2 other
   logLength: int(layout.LOG_LENGTH, 'logs', 'log', 'logByte'),
-  logText: bytes(layout.LOG_TEXT, 'logs', 'logByte'), // escaped as in the answer, without quotes
+  logText: bytes(layout.LOG_TEXT, 'logs', 'logByte'), // escaped as in the response, without quotes
   // Balances.
   balAccount: int(layout.BAL_ACCOUNT, 'balances', 'balance'), // position
   balPre: long(layout.BAL_PRE, 'balances', 'balance'),

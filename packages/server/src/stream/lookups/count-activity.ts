@@ -1,6 +1,6 @@
 import { elementAt } from '@sluice/base/element-at';
 import { DISCRIMINATOR_LENGTHS } from '@sluice/ledger/discriminator';
-import type { Activity, ActivityListName } from '@sluice/protocol/lookup-answers';
+import type { Activity, ActivityListName } from '@sluice/protocol/lookup-results';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { segmentsDownFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';

@@ -1,4 +1,4 @@
-import type { RecordCount } from '@sluice/protocol/lookup-answers';
+import type { RecordCount } from '@sluice/protocol/lookup-results';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import { addCount, emptyCount } from '../../engine/lookup/row-counter.ts';

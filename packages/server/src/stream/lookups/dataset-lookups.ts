@@ -10,7 +10,7 @@ import type {
   Estimate,
   RangeDigest,
   RecordCount,
-} from '@sluice/protocol/lookup-answers';
+} from '@sluice/protocol/lookup-results';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { segmentsDownFrom } from '../../chain/segment-lists.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';

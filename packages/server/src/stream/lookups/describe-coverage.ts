@@ -1,5 +1,5 @@
 import type { BlockHeader } from '@sluice/ledger/block';
-import type { Coverage, CoverageRange } from '@sluice/protocol/lookup-answers';
+import type { Coverage, CoverageRange } from '@sluice/protocol/lookup-results';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import type { DatasetReader } from '../../dataset/dataset-reader.ts';
 import type { BlockRange } from '../../engine/segment-run.ts';

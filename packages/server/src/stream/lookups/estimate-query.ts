@@ -1,4 +1,4 @@
-import type { Estimate, EstimateBounds } from '@sluice/protocol/lookup-answers';
+import type { Estimate, EstimateBounds } from '@sluice/protocol/lookup-results';
 import { mapKeys } from '@sluice/protocol/typed-keys';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';
 import { ROW_NUMBER_NAMES, type SegmentEstimate } from '../../engine/lookup/estimate-segment.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/base/clock';
 import { isCodedError } from '@sluice/base/errors';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
-import type { RangeDigest } from '@sluice/protocol/lookup-answers';
+import type { RangeDigest } from '@sluice/protocol/lookup-results';
 import { mapKeys } from '@sluice/protocol/typed-keys';
 import { LRUCache } from 'lru-cache';
 import type { ChainSnapshot } from '../../chain/chain-snapshot.ts';

@@ -64,7 +64,7 @@ export class SignatureCandidates {
     signature: Uint8Array,
     signal: AbortSignal,
   ): Promise<readonly boolean[]> {
-    const answers = segments.map(() => true);
+    const canHave = segments.map(() => true);
     let open = segments.map((segment, position): Open => {
       const remote = this.#dataset.remoteSegment?.(segment);
       return { position, segment, remote };
@@ -77,12 +77,12 @@ export class SignatureCandidates {
         const result = elementAt(results, i);
         if (typeof result === 'object' && result.kind === 'missing')
           missing.push({ ...probed, ranges: result.ranges });
-        else answers[probed.position] = this.#take(probed.segment, result);
+        else canHave[probed.position] = this.#take(probed.segment, result);
       }
       await fetchAll(missing, signal);
       open = missing;
     }
-    return answers;
+    return canHave;
   }
 
   #take(segment: SealedSegment, result: Exclude<ProbeResult, { kind: 'missing' }>): boolean {

@@ -54,7 +54,7 @@ function Reference({ description }: { readonly description: OpenApi }) {
       <p class="muted">Version {description.info.version}</p>
       <h2 id="addresses">Addresses</h2>
       <Table
-        heads={['Method', 'Path', 'Answer']}
+        heads={['Method', 'Path', 'Response']}
         rows={operations.map(({ method, path, summary }) => [
           <code key="m">{method}</code>,
           <code key="p">{path}</code>,

@@ -22,7 +22,7 @@ export function JsonLines({ run }: { readonly run: QueryRun; readonly version: n
     <>
       <VirtualList
         class="record-table lines"
-        label="Lines of the answer"
+        label="Lines of the response"
         rowCount={run.blocks.length}
         rowHeight={toPixels(rowRem)}
         renderRow={(row) => {

@@ -1,4 +1,4 @@
-/** The schemas of answers that several routes and the description share. */
+/** The schemas of responses that several routes and the description share. */
 import Type, { type TSchema } from 'typebox';
 
 export function orNull(schema: TSchema): TSchema {

@@ -11,9 +11,9 @@ import { errorOf, type FixtureOptions, HttpFixture } from '../testing/http-fixtu
 let fixture: HttpFixture;
 afterEach(() => fixture.close());
 
-type Look = (slot: number, signal: AbortSignal) => Promise<Uint8Array>;
+type BlockLookup = (slot: number, signal: AbortSignal) => Promise<Uint8Array>;
 
-async function start(lookUp: Look, options: FixtureOptions = {}): Promise<void> {
+async function start(lookUp: BlockLookup, options: FixtureOptions = {}): Promise<void> {
   const block: DatasetLookups['block'] = async (slot, signal) => ({
     value: await lookUp(slot, signal),
     snapshot: emptySnapshot,

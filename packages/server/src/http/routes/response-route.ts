@@ -34,7 +34,7 @@ export interface RoutedRequest {
   readonly checked: CheckedRequest;
 }
 
-export async function answerRoute(
+export async function respondWithBody(
   route: Route,
   routed: RoutedRequest,
   dependencies: DatasetRouteDependencies,
@@ -44,14 +44,14 @@ export async function answerRoute(
   reply.raw.once('close', () => gone.abort());
   const held = new HeldBytes(dependencies.queries);
   try {
-    const answer = await answerWithin(route, routed, {
+    const result = await runRoute(route, routed, {
       ...dependencies,
       held,
       signal: gone.signal,
     });
-    if (answer.isBulk === true && checked.key !== null)
-      await dependencies.budgets.takeBytes(keyId(checked.key), answer.body.length, gone.signal);
-    if (!gone.signal.aborted) await send(reply, answer, request.headers['accept-encoding']);
+    if (result.isBulk === true && checked.key !== null)
+      await dependencies.budgets.takeBytes(keyId(checked.key), result.body.length, gone.signal);
+    if (!gone.signal.aborted) await send(reply, result, request.headers['accept-encoding']);
     else reply.hijack();
   } catch (error) {
     // The client has disconnected.
@@ -69,7 +69,7 @@ interface Attempt extends DatasetRouteDependencies {
   readonly signal: AbortSignal;
 }
 
-async function answerWithin(
+async function runRoute(
   route: Route,
   { request, checked }: RoutedRequest,
   { context, lookups, held, signal }: Attempt,
