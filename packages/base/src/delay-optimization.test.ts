@@ -4,7 +4,10 @@ import { expect, test } from 'vitest';
 import { optimizesInOneStep } from './delay-optimization.ts';
 import { workerUrl } from './worker-url.ts';
 
-/** Calls a function as often as needed for V8 to optimize it by default, and then waits for the thread that optimizes it. */
+/**
+ * Calls a function as often as needed for V8 to optimize it by default. Another thread of V8 optimizes it and nothing reports when it is
+ * done, or that there is nothing to do, so the last call comes after a pause.
+ */
 const calls = `
   function sumOf(count) {
     let sum = 0;
