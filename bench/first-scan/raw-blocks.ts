@@ -1,14 +1,16 @@
 /** The measured blocks, as files for `sluice import`. */
+import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
+import { encodeBase58 } from '@sluice/base/base58';
 import type { Block } from '@sluice/ledger/block';
+import { STREAM_LIMITS } from '@sluice/server/dist/stream/stream-limits.js';
 import { type BlockLine, readBlockLines } from '@sluice/source/files/read-block-lines';
 import { normalizeBlock } from '@sluice/source/normalize/normalize-block';
 import { UsageFailure } from '../benchmark.ts';
 import { CommandProcess } from '../service/command-process.ts';
-import { writeBlocksAbove } from './blocks-above.ts';
 import type { FirstScanOptions } from './options.ts';
 import { rareAccount } from './well-known.ts';
 
@@ -37,6 +39,8 @@ const sampleBlockCount = 12;
 /** About 100 MB of blocks: enough for the code to be optimized, and read within a second. */
 const warmBlockCount = 40;
 const simulatedFirstSlot = 1_000;
+/** The service evaluates the newest slots once for all clients with the same query, and caches their lines. These blocks are more than that. */
+const emptyBlockCount = STREAM_LIMITS.sharedSlotCountMax + 16;
 
 /** Finds or creates the files. New files are written to `folder`. */
 export async function prepareRawBlocks(
@@ -141,6 +145,25 @@ class Reading {
     this.#last = { ...line, bytes: Buffer.from(text) };
     if (this.#warm.length < warmBlockCount) this.#warm.push(this.#last);
   }
+}
+
+/** Writes a file of empty blocks that follow a block. The measured blocks are then below the newest slots, as history usually is. */
+async function writeBlocksAbove(path: string, { slot, bytes }: BlockLine): Promise<void> {
+  const { header } = normalizeBlock(slot, bytes).block;
+  const seconds = Number(header.timestamp ?? 0);
+  let previousBlockhash: string = header.hash;
+  const lines: string[] = [];
+  for (let above = 1; above <= emptyBlockCount; above++) {
+    const blockhash = encodeBase58(createHash('sha256').update(previousBlockhash).digest());
+    const block = {
+      ...{ blockhash, previousBlockhash, parentSlot: slot + above - 1 },
+      ...{ blockTime: seconds, blockHeight: (header.height ?? 0) + above },
+      ...{ rewards: [], transactions: [] },
+    };
+    lines.push(`${JSON.stringify({ slot: slot + above, block })}\n`);
+    previousBlockhash = blockhash;
+  }
+  await writeFile(path, lines);
 }
 
 /** Copies the first lines of a file. */

@@ -11,15 +11,15 @@ import type { Slot } from '../../packages/ledger/src/primitives.ts';
 import { normalizeBlock } from '../../packages/source/src/normalize/normalize-block.ts';
 import { newCounts } from '../../packages/source/src/normalize/normalize-counts.ts';
 import { accountsOf } from '../scenarios/planned-transaction.ts';
-import type { ExecutedTransaction } from './bank.ts';
+import { SCENARIOS } from '../scenarios/scenarios.ts';
+import { World } from '../scenarios/world.ts';
+import { Bank, type ExecutedTransaction } from './bank.ts';
 import { buildNodeBlock } from './build-node-block.ts';
-import { executeScenarios } from './execute-scenarios.ts';
 import { type ExpectedRecords, expectRecords } from './expected-records.ts';
 import { type LiteSvmModule, loadLiteSvm } from './load-litesvm.ts';
 import { toNodeError } from './node-error.ts';
 import { toBase58 } from './to-base58.ts';
 import { type Trace, traceCalls } from './trace-calls.ts';
-import { truncateLog } from './truncate-log.ts';
 
 const NATIVE_CALL_UNITS = 150n;
 
@@ -41,6 +41,38 @@ describe.skipIf(missing)('the planned transactions ran as planned', () => {
     if (one.plan.err === undefined) expect(one.meta.computeUnitsConsumed()).toBe(sumUnits(trace));
   });
 });
+
+/** Executes everything in one bank, one after another: the same transactions with the same results every time. */
+async function executeScenarios(litesvm: LiteSvmModule): Promise<ExecutedTransaction[]> {
+  const bank = new Bank(litesvm);
+  const world = await World.open(bank);
+  const executed: ExecutedTransaction[] = [];
+  for (const scenario of SCENARIOS) executed.push(await bank.execute(await scenario(world)));
+  return executed;
+}
+
+const LOG_BYTES_MAX = 10_000;
+
+/**
+ * Returns the log as the runtime truncates it: a line that does not fit is dropped, and later lines are kept if they still fit. The
+ * first dropped line is replaced by "Log truncated".
+ */
+function truncateLog(lines: readonly string[]): string[] {
+  const kept: string[] = [];
+  let bytes = 0;
+  let marked = false;
+  for (const line of lines) {
+    const bytesWith = bytes + Buffer.byteLength(line);
+    if (bytesWith < LOG_BYTES_MAX) {
+      kept.push(line);
+      bytes = bytesWith;
+    } else if (!marked) {
+      kept.push('Log truncated');
+      marked = true;
+    }
+  }
+  return kept;
+}
 
 const SLOT = 400_000_003 as Slot;
 const PLACE = {

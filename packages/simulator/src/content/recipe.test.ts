@@ -4,19 +4,19 @@
  * blocks differ more from each other than simulated ones differ from these targets.
  */
 
+import { deflateSync } from 'node:zlib';
 import { decodeBase58 } from '@sluice/base/base58';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Block } from '../../../ledger/src/block.ts';
+import { isAddress } from '../../../ledger/src/primitives.ts';
 import { parseContentOptions } from './content-options.ts';
 import { BlockGenerator } from './generate-block.ts';
 import { discriminator } from './programs/discriminator.ts';
 import { renderRawBlock } from './render-raw-block.ts';
 import type { SimulatedTransaction } from './simulated-block.ts';
 import { chainBlockOf } from './testing/chain-block-of.ts';
-import { countCompressedBytes } from './testing/compressed-size.ts';
 import { expectedBlock } from './testing/expected-block.ts';
 import { readLog } from './testing/read-log.ts';
-import { countWireBytes } from './testing/wire-json.ts';
 import { KNOWN } from './world/known-addresses.ts';
 
 const BLOCK_COUNT = 24;
@@ -299,3 +299,48 @@ describe('recipe', () => {
     expect(large.length).toBeGreaterThan(0);
   });
 });
+
+const ADDRESS_BYTES = 32;
+
+/**
+ * Returns the compressed size of a block's records: JSON lines in which numbers replace the addresses, deflated at level 6, plus the
+ * addresses themselves. Deflate stands for zstd at level 1, which not every runtime has.
+ */
+function countCompressedBytes(block: Block): number {
+  const ids = new Map<string, number>();
+  const replace = (_: string, value: unknown): unknown => {
+    if (typeof value === 'bigint') return Number(value);
+    if (!isAddress(value)) return value;
+    if (!ids.has(value)) ids.set(value, ids.size);
+    return ids.get(value);
+  };
+  const { transactions, instructions, logs, balances, tokenBalances } = block;
+  const rows = [...transactions, ...instructions, ...logs, ...balances, ...tokenBalances];
+  const text = rows.map((row) => JSON.stringify(row, replace)).join('\n');
+  return deflateSync(text, { level: 6 }).length + ids.size * ADDRESS_BYTES;
+}
+
+/** Returns the size of a block's transactions and their records in a response with all fields selected. */
+function countWireBytes(block: Block): number {
+  let count = 0;
+  const add = (record: object): void => {
+    count +=
+      JSON.stringify(record, (_, value) => (typeof value === 'bigint' ? Number(value) : value))
+        .length + 1;
+  };
+  for (const { err, ...row } of block.transactions) {
+    add({ ...row, err: err === null ? null : JSON.parse(err), feePayer: row.accountKeys[0] });
+  }
+  for (const row of block.instructions) {
+    const bytes = row.data.length > 40 ? undefined : decodeBase58(row.data);
+    // Longer data always has more than eight bytes.
+    const has = (length: number): boolean => bytes === undefined || bytes.length >= length;
+    const start = (length: number): string | null =>
+      has(length) ? `0x${'00'.repeat(length)}` : null;
+    add({ ...row, d1: start(1), d2: start(2), d4: start(4), d8: start(8) });
+  }
+  for (const row of block.logs) add(row);
+  for (const row of block.balances) add(row);
+  for (const row of block.tokenBalances) add(row);
+  return count;
+}
