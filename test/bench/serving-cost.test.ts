@@ -66,8 +66,8 @@ function measureYardstick(slots: readonly number[]): { spent: number; bytes: num
   let spent = 0;
   let bytes = 0;
   for (const slot of slots) {
-    const asked = { transactionDetails: 'full', rewards: true } as const;
-    const { json } = node.ledger.render(node.ledger.chain.blockAt(slot) as ChainBlock, asked);
+    const options = { transactionDetails: 'full', rewards: true } as const;
+    const { json } = node.ledger.render(node.ledger.chain.blockAt(slot) as ChainBlock, options);
     const text = Buffer.from(json).toString();
     const start = process.cpuUsage();
     JSON.parse(text);

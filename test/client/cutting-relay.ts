@@ -34,7 +34,7 @@ export async function startCuttingRelay(): Promise<CuttingRelay> {
         socket.once('drain', () => behind.resume());
       }
     });
-    for (const one of [socket, behind]) one.on('error', end).on('close', end);
+    for (const stream of [socket, behind]) stream.on('error', end).on('close', end);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(state, {

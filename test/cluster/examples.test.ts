@@ -244,19 +244,19 @@ function start(...args: Parameters<typeof startChild>): void {
 
 /** Starts a NATS server with the configuration of the example, at other addresses. */
 function startServer(program: string, ports: readonly number[], i: number): void {
-  const own = join(folder, `nats-${i}`);
-  mkdirSync(own);
+  const serverFolder = join(folder, `nats-${i}`);
+  mkdirSync(serverFolder);
   const routes = [0, 1, 2].map((j) => `nats://127.0.0.1:${ports[3 + j]}`).join(', ');
   const text = read('nats.conf')
     .replace('0.0.0.0:4222', `127.0.0.1:${ports[i]}`)
     .replace('0.0.0.0:6222', `127.0.0.1:${ports[3 + i]}`)
     .replace('0.0.0.0:8222', `127.0.0.1:${ports[6 + i]}`)
     .replace(/routes: \[.*\]/, `routes: [${routes}]`)
-    .replace('store_dir: /data', `store_dir: "${own}/js"`)
+    .replace('store_dir: /data', `store_dir: "${serverFolder}/js"`)
     // Version 2.9, which Debian has, does not support this yet.
     .replace(/.*sync_interval.*\n/, '');
-  writeFileSync(join(own, 'nats.conf'), text);
-  start(program, ['-c', join(own, 'nats.conf')], { env: { NATS_NAME: `nats-${i + 1}` } });
+  writeFileSync(join(serverFolder, 'nats.conf'), text);
+  start(program, ['-c', join(serverFolder, 'nats.conf')], { env: { NATS_NAME: `nats-${i + 1}` } });
 }
 
 /** Starts a process of the compose file with its variables and configuration, at other addresses. */
@@ -271,16 +271,16 @@ function startSluice(
   },
 ): void {
   const { command: args = [], environment } = compose.services[name] as ComposeService;
-  const own = join(folder, name);
-  mkdirSync(own);
+  const processFolder = join(folder, name);
+  mkdirSync(processFolder);
   const text = read('sluice.yaml')
-    .replace('/srv/data', join(own, 'data'))
+    .replace('/srv/data', join(processFolder, 'data'))
     .replace('bucket: ledger', `bucket: ${world.s3.bucket}`)
     .replaceAll('0.0.0.0', '127.0.0.1')
     .replace('port: 8080', `port: ${world.ports[0]}`)
     .replace('port: 8081', `port: ${world.ports[1]}`)
     .replace(/servers: \[.*\]/, `servers: ${JSON.stringify(world.servers)}`);
-  const file = join(own, 'sluice.yaml');
+  const file = join(processFolder, 'sluice.yaml');
   writeFileSync(file, text);
   const { accessKeyId, secretAccessKey } = world.s3;
   const env = {

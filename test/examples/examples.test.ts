@@ -99,7 +99,7 @@ test(`behavior: balances and a page equal the chain after forks, kills and broke
   const all = [...tables, relay];
   const stop = new AbortController();
   try {
-    for (const one of all) one.start();
+    for (const example of all) example.start();
     const page = new Page();
     while (relay.output === '') await new Promise((resolve) => setTimeout(resolve, 10));
     const address = relay.output.trim();
@@ -124,9 +124,9 @@ test(`behavior: balances and a page equal the chain after forks, kills and broke
         world.slot + (toBlock - calmSlots - world.slot) / (2 - kill),
         (head) => tip === head,
       );
-      for (const one of tables) {
-        await one.kill();
-        one.start();
+      for (const example of tables) {
+        await example.kill();
+        example.start();
       }
       if (kill === 1) continue;
       await relay.kill();
@@ -134,7 +134,7 @@ test(`behavior: balances and a page equal the chain after forks, kills and broke
     }
     all.push(fixedRelay);
     world.node.ledger.time.advance((toBlock + calmSlots - world.slot) * slotMs);
-    await Promise.all(tables.map((one) => one.finish()));
+    await Promise.all(tables.map((example) => example.finish()));
     await following;
     for (const database of databases)
       await expectBalances(world.directUrl, database, { first: firstSlot, last: toBlock });
@@ -150,7 +150,7 @@ test(`behavior: balances and a page equal the chain after forks, kills and broke
     await reading;
   } finally {
     stop.abort();
-    for (const one of all) await one.kill();
+    for (const example of all) await example.kill();
     await world.close();
     for (const database of databases) await database.close();
   }

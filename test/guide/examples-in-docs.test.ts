@@ -77,13 +77,13 @@ async function expectAnswer(text: string): Promise<void> {
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-  const asked = kinds.filter((kind) => kind in query);
-  for (const kind of asked)
+  const queriedKinds = kinds.filter((kind) => kind in query);
+  for (const kind of queriedKinds)
     expect(
       blocks.some((block) => kind in block),
       kind,
     ).toBe(true);
-  if (asked.length === 0) expect(blocks.length).toBeGreaterThan(1);
+  if (queriedKinds.length === 0) expect(blocks.length).toBeGreaterThan(1);
 }
 
 const queries = [...readCode('docs/query.md', 'json'), ...readGuideCode('json')].filter(

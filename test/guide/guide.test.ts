@@ -77,15 +77,15 @@ const [pythonFollower] = pythonPrograms.filter(({ text }) => text.includes('whil
 test.runIf(pythonFollower !== undefined && canRun(pythonFollower))(
   'behavior: the Python follower continues after a restart, which breaks a line and answers 503 for a while',
   async () => {
-    const asked: unknown[] = [];
+    const positions: unknown[] = [];
     const line = (number: number) => `{"header":{"number":${number},"hash":"h${number}"}}\n`;
     const service = createServer((request, response) => {
       request.setEncoding('utf8');
       request.once('data', (body: string) => {
         const { fromBlock, parentBlockHash } = JSON.parse(body) as Record<string, unknown>;
-        asked.push([fromBlock, parentBlockHash]);
-        if (asked.length === 2) return response.writeHead(503, { 'retry-after': '0' }).end();
-        if (asked.length > 2) return response.write(line(1));
+        positions.push([fromBlock, parentBlockHash]);
+        if (positions.length === 2) return response.writeHead(503, { 'retry-after': '0' }).end();
+        if (positions.length > 2) return response.write(line(1));
         return response.write(`${line(0)}{"header"`, () => response.destroy());
       });
     });
@@ -100,7 +100,7 @@ test.runIf(pythonFollower !== undefined && canRun(pythonFollower))(
         'block 0: 0 swaps',
         'block 1: 0 swaps',
       ]);
-      expect(asked).toEqual([[0, null], ...Array.from({ length: 2 }, () => [1, 'h0'])]);
+      expect(positions).toEqual([[0, null], ...Array.from({ length: 2 }, () => [1, 'h0'])]);
     } finally {
       await running.stop();
       service.closeAllConnections();

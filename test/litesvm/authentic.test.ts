@@ -25,20 +25,26 @@ const NATIVE_CALL_UNITS = 150n;
 
 const litesvm = await loadLiteSvm();
 const executed = typeof litesvm === 'string' ? [] : await executeScenarios(litesvm);
-const cases = executed.map((one): [string, ExecutedTransaction] => [one.plan.title, one]);
+const cases = executed.map((transaction): [string, ExecutedTransaction] => [
+  transaction.plan.title,
+  transaction,
+]);
 
 const missing = typeof litesvm === 'string' ? litesvm : '';
 if (missing) process.stderr.write(`authentic transactions are skipped: ${missing}\n`);
 
 describe.skipIf(missing)('the planned transactions ran as planned', () => {
-  test.each(cases)('default: the plan was executed: %s', (_, one) => {
-    const trace = traceCalls(one.plan, one.wholeLog);
-    expect(readInnerCalls(one)).toEqual(planInnerCalls(trace));
-    expect(showError(one)).toBe(one.plan.err);
-    expect(one.meta.logs()).toEqual(truncateLog(one.wholeLog));
-    expect(isCut(one)).toBe(one.plan.overflows === true);
-    expect(sumLamports(one, 'before') - sumLamports(one, 'after')).toBe(one.fee);
-    if (one.plan.err === undefined) expect(one.meta.computeUnitsConsumed()).toBe(sumUnits(trace));
+  test.each(cases)('default: the plan was executed: %s', (_, transaction) => {
+    const trace = traceCalls(transaction.plan, transaction.wholeLog);
+    expect(readInnerCalls(transaction)).toEqual(planInnerCalls(trace));
+    expect(showError(transaction)).toBe(transaction.plan.err);
+    expect(transaction.meta.logs()).toEqual(truncateLog(transaction.wholeLog));
+    expect(isCut(transaction)).toBe(transaction.plan.overflows === true);
+    expect(sumLamports(transaction, 'before') - sumLamports(transaction, 'after')).toBe(
+      transaction.fee,
+    );
+    if (transaction.plan.err === undefined)
+      expect(transaction.meta.computeUnitsConsumed()).toBe(sumUnits(trace));
   });
 });
 
@@ -98,16 +104,16 @@ const FORMS_NOT_IN_DATA =
 const VOTE_TITLE = 'a vote, failed';
 
 const isVote = ({ plan }: ExecutedTransaction): boolean => plan.title === VOTE_TITLE;
-const isCut = (one: ExecutedTransaction): boolean => findMark(one) !== null;
+const isCut = (transaction: ExecutedTransaction): boolean => findMark(transaction) !== null;
 
 describe.skipIf(missing)('a block of executed transactions', () => {
   const bytes = buildNodeBlock(PLACE, executed);
   const { block, counts } = normalizeBlock(SLOT, bytes);
 
-  test.each(cases.filter(([, one]) => !isVote(one)))(
+  test.each(cases.filter(([, transaction]) => !isVote(transaction)))(
     'default: the records are those of the plan: %s',
-    (_, one) => {
-      expect(selectRecords(block, executed.indexOf(one))).toEqual(expectOne(one));
+    (_, transaction) => {
+      expect(selectRecords(block, executed.indexOf(transaction))).toEqual(expectOne(transaction));
     },
   );
 
@@ -130,7 +136,9 @@ describe.skipIf(missing)('a block of executed transactions', () => {
   });
 
   test('limit: the truncation of a log falls on every kind of line', () => {
-    const lost = executed.filter(isCut).map((one) => one.wholeLog[findMark(one) ?? 0] ?? '');
+    const lost = executed
+      .filter(isCut)
+      .map((transaction) => transaction.wholeLog[findMark(transaction) ?? 0] ?? '');
     const classes = /^Program (?:log|data|return)|(?:invoke|consumed|success|failed)/;
     expect(new Set(lost.map((line) => classes.exec(line)?.[0]))).toEqual(
       new Set([
@@ -178,21 +186,23 @@ describe.skipIf(missing)('a block of executed transactions', () => {
   test('behavior: without recorded heights a complete log gives the same records', () => {
     const flat = normalizeBlock(SLOT, buildNodeBlock(PLACE, executed, { stackHeights: true }));
     expect(flat.counts.degraded).toEqual({});
-    for (const one of executed.filter((one) => !isVote(one) && !isCut(one))) {
-      const records = selectRecords(flat.block, executed.indexOf(one));
-      expect(records, one.plan.title).toEqual(expectOne(one));
+    for (const transaction of executed.filter(
+      (transaction) => !isVote(transaction) && !isCut(transaction),
+    )) {
+      const records = selectRecords(flat.block, executed.indexOf(transaction));
+      expect(records, transaction.plan.title).toEqual(expectOne(transaction));
     }
   });
 
   test('behavior: without logs the recorded heights give the same addresses', () => {
     const mute = buildNodeBlock(PLACE, executed, { logs: true });
     const { block } = normalizeBlock(SLOT, mute, { allowMissing: ['logs'] });
-    for (const one of executed.filter((one) => !isVote(one))) {
-      const expected = expectOne(one);
-      const records = selectRecords(block, executed.indexOf(one));
+    for (const transaction of executed.filter((transaction) => !isVote(transaction))) {
+      const expected = expectOne(transaction);
+      const records = selectRecords(block, executed.indexOf(transaction));
       const addressesOf = (of: Pick<ExpectedRecords, 'instructions'>): unknown[] =>
         of.instructions.map(({ instructionAddress, programId }) => [instructionAddress, programId]);
-      expect(addressesOf(records), one.plan.title).toEqual(addressesOf(expected));
+      expect(addressesOf(records), transaction.plan.title).toEqual(addressesOf(expected));
       expect(records.logs).toEqual([]);
       expect(records.balances).toEqual(expected.balances);
       expect(records.tokenBalances).toEqual(expected.tokenBalances);
@@ -212,9 +222,9 @@ function collectForms(values: readonly unknown[]): ReadonlySet<string> {
   const forms = new Set<string>();
   const collect = (value: unknown, path: string): void => {
     if (Array.isArray(value)) {
-      for (const one of value) collect(one, `${path}[]`);
+      for (const item of value) collect(item, `${path}[]`);
     } else if (typeof value === 'object' && value !== null) {
-      for (const [key, one] of Object.entries(value)) collect(one, `${path}.${key}`);
+      for (const [key, member] of Object.entries(value)) collect(member, `${path}.${key}`);
     } else {
       forms.add(`${path}: ${value === null ? 'null' : typeof value}`);
     }
@@ -223,10 +233,13 @@ function collectForms(values: readonly unknown[]): ReadonlySet<string> {
   return forms;
 }
 
-function expectOne(one: ExecutedTransaction): ExpectedRecords {
-  const trace = traceCalls(one.plan, one.wholeLog);
-  const place = { transactionIndex: executed.indexOf(one), markLine: findMark(one) };
-  return expectRecords(one, trace, place);
+function expectOne(transaction: ExecutedTransaction): ExpectedRecords {
+  const trace = traceCalls(transaction.plan, transaction.wholeLog);
+  const position = {
+    transactionIndex: executed.indexOf(transaction),
+    markLine: findMark(transaction),
+  };
+  return expectRecords(transaction, trace, position);
 }
 
 /** Returns the first line that the runtime's limit removed. */
@@ -284,7 +297,7 @@ function showError({ result }: ExecutedTransaction): string | undefined {
 
 function sumLamports({ keys, ...states }: ExecutedTransaction, side: 'before' | 'after'): bigint {
   const lamportsOf = (key: Address): bigint => states[side].get(key)?.lamports ?? 0n;
-  return keys.map(lamportsOf).reduce((sum, one) => sum + one, 0n);
+  return keys.map(lamportsOf).reduce((sum, lamports) => sum + lamports, 0n);
 }
 
 /** A program's units include those of its calls. A native program prints none and always uses the same number. */
@@ -294,5 +307,5 @@ function sumUnits(trace: Trace): bigint {
     if (units) return units.consumed;
     return call.prints === 'no units' ? NATIVE_CALL_UNITS : 0n;
   });
-  return units.reduce((sum, one) => sum + one, 0n);
+  return units.reduce((sum, unit) => sum + unit, 0n);
 }

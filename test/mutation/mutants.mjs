@@ -35,6 +35,6 @@ export async function makeMutants(folder, part) {
 /** A change of the file gives all its mutants new keys, so their earlier results no longer count. */
 function keyOf({ fileName, location, mutatorName, replacement }, source) {
   const { start, end } = location;
-  const place = `${start.line}:${start.column}-${end.line}:${end.column}`;
-  return hashOf([fileName, hashOf(source), place, mutatorName, replacement].join('\n'));
+  const range = `${start.line}:${start.column}-${end.line}:${end.column}`;
+  return hashOf([fileName, hashOf(source), range, mutatorName, replacement].join('\n'));
 }

@@ -24,5 +24,7 @@ function unmark(value: unknown): Exact {
   }
   if (Array.isArray(value)) return value.map(unmark);
   if (typeof value !== 'object' || value === null) return value as boolean | null;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.slice(1), unmark(one)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key.slice(1), unmark(member)]),
+  );
 }

@@ -319,14 +319,14 @@ function readBalances(meta: RawMeta, keys: readonly string[]): { account: string
 }
 
 function readTokenBalances(meta: RawMeta, keys: readonly string[]): { account: string }[] {
-  const before = new Map(meta.preTokenBalances.map((one) => [one.accountIndex, one]));
-  const after = new Map(meta.postTokenBalances.map((one) => [one.accountIndex, one]));
-  const side = (prefix: 'pre' | 'post', one: RawTokenBalance | undefined): Line => ({
-    [`${prefix}Mint`]: one?.mint ?? null,
-    [`${prefix}Decimals`]: one?.uiTokenAmount.decimals ?? null,
-    [`${prefix}ProgramId`]: one?.programId ?? null,
-    [`${prefix}Owner`]: one?.owner ?? null,
-    [`${prefix}Amount`]: one ? BigInt(one.uiTokenAmount.amount) : null,
+  const before = new Map(meta.preTokenBalances.map((balance) => [balance.accountIndex, balance]));
+  const after = new Map(meta.postTokenBalances.map((balance) => [balance.accountIndex, balance]));
+  const side = (prefix: 'pre' | 'post', balance: RawTokenBalance | undefined): Line => ({
+    [`${prefix}Mint`]: balance?.mint ?? null,
+    [`${prefix}Decimals`]: balance?.uiTokenAmount.decimals ?? null,
+    [`${prefix}ProgramId`]: balance?.programId ?? null,
+    [`${prefix}Owner`]: balance?.owner ?? null,
+    [`${prefix}Amount`]: balance ? BigInt(balance.uiTokenAmount.amount) : null,
   });
   return [...new Set([...before.keys(), ...after.keys()])]
     .map((index) => ({

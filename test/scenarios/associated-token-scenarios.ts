@@ -34,7 +34,7 @@ function associatedCreation(options: {
 }): Call {
   const { ata, mint, owner, program } = options;
   const at = { programAddress: program };
-  const asked = (name: string, instruction: Instruction, returned?: string): Call => ({
+  const programCall = (name: string, instruction: Instruction, returned?: string): Call => ({
     ...(program === TOKEN_2022 ? token2022(name, instruction) : call(instruction)),
     ...(returned !== undefined && { returned }),
   });
@@ -45,11 +45,14 @@ function associatedCreation(options: {
   };
   return call(options.instruction, [
     options.name,
-    asked('GetAccountDataSize', sizeOf, options.size),
+    programCall('GetAccountDataSize', sizeOf, options.size),
     ...options.create,
     'Initialize the associated token account',
-    asked('InitializeImmutableOwner', getInitializeImmutableOwnerInstruction({ account: ata }, at)),
-    asked(
+    programCall(
+      'InitializeImmutableOwner',
+      getInitializeImmutableOwnerInstruction({ account: ata }, at),
+    ),
+    programCall(
       'InitializeAccount3',
       getInitializeAccount3Instruction({ account: ata, mint, owner }, at),
     ),

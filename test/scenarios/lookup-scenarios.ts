@@ -29,7 +29,7 @@ export const LOOKUP_SCENARIOS: readonly Scenario[] = [
       { address: authority, role: AccountRole.WRITABLE_SIGNER, signer: payer },
       { address: SYSTEM, role: AccountRole.READONLY },
     ];
-    const asked = (data: Uint8Array): Instruction => ({
+    const tableInstruction = (data: Uint8Array): Instruction => ({
       programAddress: LOOKUP_TABLES,
       accounts,
       data,
@@ -46,13 +46,13 @@ export const LOOKUP_SCENARIOS: readonly Scenario[] = [
       title: 'a lookup table made and extended by its program, through calls',
       payer,
       calls: [
-        call(asked(Buffer.concat([u32(0), u64(recentSlot), Uint8Array.of(bump)])), [
+        call(tableInstruction(Buffer.concat([u32(0), u64(recentSlot), Uint8Array.of(bump)])), [
           'Instruction: CreateLookupTable',
           system(2, [authority, table], u64(empty)),
           system(8, [table], u64(BigInt(HEAD_BYTES))),
           system(1, [table], key(LOOKUP_TABLES)),
         ]),
-        call(asked(Buffer.concat([u32(2), u64(1n), key(entry)])), [
+        call(tableInstruction(Buffer.concat([u32(2), u64(1n), key(entry)])), [
           'Instruction: ExtendLookupTable',
           system(2, [authority, table], u64(extended - empty)),
         ]),

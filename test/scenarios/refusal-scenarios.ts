@@ -53,14 +53,14 @@ export const REFUSAL_SCENARIOS: readonly Scenario[] = [
   }),
   async (world) => {
     const budget = call(bare(COMPUTE_BUDGET, 1));
-    const asked = relay(world.relays[0], Array<Call>(CALL_COUNT_MAX).fill(budget));
+    const relayed = relay(world.relays[0], Array<Call>(CALL_COUNT_MAX).fill(budget));
     return {
       title: 'one call more than a transaction may make',
       payer: await world.wallet('many calls payer'),
       calls: [
         {
-          ...asked,
-          steps: asked.steps.slice(0, CALL_COUNT_MAX - 1),
+          ...relayed,
+          steps: relayed.steps.slice(0, CALL_COUNT_MAX - 1),
           error: 'Max instruction trace length exceeded',
         },
       ],
@@ -68,12 +68,12 @@ export const REFUSAL_SCENARIOS: readonly Scenario[] = [
     };
   },
   async (world) => {
-    const asked = relay(world.relays[0], ['before', call(bare(UPGRADEABLE_LOADER, 0, 0, 0, 0))]);
+    const relayed = relay(world.relays[0], ['before', call(bare(UPGRADEABLE_LOADER, 0, 0, 0, 0))]);
     const error = `Program ${UPGRADEABLE_LOADER} not supported by inner instructions`;
     return {
       title: 'a failure whose text begins like a line of another program',
       payer: await world.wallet('loader call payer'),
-      calls: [{ ...asked, steps: asked.steps.slice(0, 1), error }],
+      calls: [{ ...relayed, steps: relayed.steps.slice(0, 1), error }],
       err: '{"InstructionError":[0,"ProgramFailedToComplete"]}',
     };
   },
@@ -83,17 +83,17 @@ export const REFUSAL_SCENARIOS: readonly Scenario[] = [
       ...bare(MEMO, 0x61),
       accounts: [{ address, role: AccountRole.READONLY }],
     };
-    const asked = relay(world.relays[0], ['before', call(named)]);
+    const relayed = relay(world.relays[0], ['before', call(named)]);
     const accounts = [{ address: MEMO, role: AccountRole.READONLY }];
     return {
       title: 'a call with an account that its caller was not given',
       payer: await world.wallet('unknown account payer'),
       calls: [
         {
-          ...asked,
-          instruction: { ...asked.instruction, accounts },
+          ...relayed,
+          instruction: { ...relayed.instruction, accounts },
           steps: [
-            ...asked.steps.slice(0, 1),
+            ...relayed.steps.slice(0, 1),
             other(`Instruction references an unknown account ${address}`),
           ],
           error: 'An account required by the instruction is missing',

@@ -103,9 +103,9 @@ export const RELAY_SCENARIOS: readonly Scenario[] = [
   async (world) => {
     const [one, two] = world.relays;
     const error = 'Cross-program invocation reentrancy not allowed for this instruction';
-    const asked = relay(two, ['back to the first', relay(one, [])]);
+    const relayed = relay(two, ['back to the first', relay(one, [])]);
     // Unlike other refused calls, this one is refused before it is recorded as an instruction.
-    const middle = { ...asked, steps: asked.steps.slice(0, 1), error };
+    const middle = { ...relayed, steps: relayed.steps.slice(0, 1), error };
     return {
       title: 'a call back into a program that waits for its own call',
       payer: await world.wallet('reentrancy payer'),
@@ -127,8 +127,8 @@ export const RELAY_SCENARIOS: readonly Scenario[] = [
   async (world) => {
     const { address } = await world.signer('a program nobody named');
     const missing = call({ programAddress: address, accounts: [], data: new Uint8Array(0) });
-    const asked = relay(world.relays[0], ['before', missing]);
-    const known = { ...asked.instruction, accounts: [] };
+    const relayed = relay(world.relays[0], ['before', missing]);
+    const known = { ...relayed.instruction, accounts: [] };
     return {
       title: 'a call of a program that the transaction does not name',
       payer: await world.wallet('unknown program payer'),

@@ -37,9 +37,9 @@ beforeAll(async () => {
   const blocks = [];
   const lines: string[] = [];
   for (let slot = firstSlot; blocks.length < blockCount; slot++) {
-    const place = ledger.chain.blockAt(slot);
-    if (place === undefined) continue;
-    const { json } = ledger.render(place, { transactionDetails: 'full', rewards: true });
+    const chainBlock = ledger.chain.blockAt(slot);
+    if (chainBlock === undefined) continue;
+    const { json } = ledger.render(chainBlock, { transactionDetails: 'full', rewards: true });
     blocks.push({ slot, block: parseJsonBlock(json) });
     lines.push(`{"slot":${slot},"block":${Buffer.from(json).toString()}}\n`);
   }

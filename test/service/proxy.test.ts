@@ -55,12 +55,12 @@ function nginxConfiguration(port: number): string {
     .replace(/\/etc\/ssl\/ledger\.example\.key/, key)
     .replace(/ {2}http2 on;.*\n/, (line) => (isOld ? '' : line))
     .replace('listen 443 ssl;', `listen 127.0.0.1:${port} ssl${isOld ? ' http2' : ''};`);
-  const own = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  const temporaryPaths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${join(folder, name)};`)
     .join('\n');
   return `daemon off; pid ${join(folder, 'nginx.pid')}; error_log stderr;
 events { worker_connections 256; }
-http { access_log off;\n${own}\n${example}\n}`;
+http { access_log off;\n${temporaryPaths}\n${example}\n}`;
 }
 
 function caddyConfiguration(port: number): string {

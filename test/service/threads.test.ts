@@ -20,8 +20,8 @@ test('behavior: S-14 a service that follows and serves passes no environment var
   try {
     const reports = () =>
       service.log.flatMap((line) => {
-        const one = JSON.parse(line) as ThreadReport;
-        return one.thread === undefined ? [] : [one];
+        const report = JSON.parse(line) as ThreadReport;
+        return report.thread === undefined ? [] : [report];
       });
     // Merge threads start only when there is something to merge. A tidy rule checks that no thread gets the environment.
     const started = ['engine-worker.js', 'fetch-worker.js', 'prepare-worker.js'];

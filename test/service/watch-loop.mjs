@@ -11,13 +11,13 @@ const processorMs = () =>
 if (isMainThread) {
   let delays = [];
   let lastMs = processorMs();
-  const look = () => {
+  const measureDelay = () => {
     const nowMs = processorMs();
     delays.push(nowMs - lastMs);
     lastMs = nowMs;
-    setTimeout(look, everyMs);
+    setTimeout(measureDelay, everyMs);
   };
-  look();
+  measureDelay();
   process.on('SIGUSR2', () => {
     const sorted = delays.toSorted((a, b) => a - b);
     const p99 = sorted[Math.floor(sorted.length * 0.99)];

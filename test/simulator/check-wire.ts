@@ -51,7 +51,7 @@ export class WireChecker {
       }
     };
     pay(true);
-    for (const one of transactions) this.#check(one);
+    for (const transaction of transactions) this.#check(transaction);
     pay(false);
   }
 

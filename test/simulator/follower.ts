@@ -32,14 +32,14 @@ export class Follower {
     let sharedCount = 0;
     while (block !== undefined && block.slot >= this.#startSlot) {
       const { blockhash } = block;
-      sharedCount = this.applied.findLastIndex((one) => one.blockhash === blockhash) + 1;
+      sharedCount = this.applied.findLastIndex((block) => block.blockhash === blockhash) + 1;
       if (sharedCount > 0) break;
       news.push(block);
       block = block.parent();
     }
     this.rolledBackCount += this.applied.splice(sharedCount).length;
     this.checker.rollBackTo(this.applied.at(-1)?.slot ?? this.#startSlot - 1);
-    for (const one of news.reverse()) this.#apply(one);
+    for (const block of news.reverse()) this.#apply(block);
     expect(this.checker.broken).toEqual([]);
   }
 

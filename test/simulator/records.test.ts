@@ -53,8 +53,8 @@ function compareBlocks(input: ContentInput, slots: { first: number; count: numbe
         metaOptional,
         allowMissing,
       });
-      const place = `seed ${options.seed} era ${options.era} slot ${slot} branch ${i % 3} votes ${votes}`;
-      expectSameBlock(actual, expectedBlock(block, { votes }), place);
+      const label = `seed ${options.seed} era ${options.era} slot ${slot} branch ${i % 3} votes ${votes}`;
+      expectSameBlock(actual, expectedBlock(block, { votes }), label);
     }
   }
 }

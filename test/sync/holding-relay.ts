@@ -21,9 +21,9 @@ export async function startHoldingRelay(
   });
   const server = createServer((socket) => {
     const behind = connect(target, '127.0.0.1');
-    for (const one of [socket, behind]) {
-      sockets.add(one);
-      one.on('error', () => one.destroy()).on('close', () => sockets.delete(one));
+    for (const stream of [socket, behind]) {
+      sockets.add(stream);
+      stream.on('error', () => stream.destroy()).on('close', () => sockets.delete(stream));
     }
     behind.pipe(socket);
     socket.on('close', () => behind.destroy());

@@ -110,12 +110,12 @@ test('property: each chunk has its own checksum, and the first one that differs 
         const expected = kernel.ints(sums);
         const find = () => kernel.exports.findDamagedChunk(at, bytes.length, chunkBytes, expected);
         expect(find()).toBe(-1);
-        const place = flipped % bytes.length;
+        const position = flipped % bytes.length;
         const damaged = Uint8Array.from(bytes);
-        damaged[place] = (damaged[place] as number) ^ (1 << (flipped % 8));
+        damaged[position] = (damaged[position] as number) ^ (1 << (flipped % 8));
         const other = kernel.bytes(damaged);
         expect(kernel.exports.findDamagedChunk(other, bytes.length, chunkBytes, expected)).toBe(
-          Math.floor(place / chunkBytes),
+          Math.floor(position / chunkBytes),
         );
       }
     }),

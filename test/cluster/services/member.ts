@@ -46,12 +46,12 @@ export class ClusterMember {
 
   static async start(options: MemberOptions): Promise<ClusterMember> {
     const { name, folder, role, rpcUrl, s3, nats } = options;
-    const own = join(folder, name);
-    mkdirSync(own, { recursive: true });
+    const memberFolder = join(folder, name);
+    mkdirSync(memberFolder, { recursive: true });
     const [port = 0, adminPort = 0] = await findFreePorts(2);
     const s3Relay = await startRelay(() => s3.port);
     const natsRelays = await Promise.all((nats?.ports ?? []).map((one) => startRelay(() => one)));
-    const config = join(own, 'sluice.yaml');
+    const config = join(memberFolder, 'sluice.yaml');
     const servers = natsRelays.map((relay) => `nats://127.0.0.1:${relay.port}`);
     const { bucket, accessKeyId, secretAccessKey } = s3;
     const endpoint = `http://127.0.0.1:${s3Relay.port}`;
@@ -61,7 +61,7 @@ export class ClusterMember {
     writeFileSync(
       config,
       stringify({
-        data: join(own, 'data'),
+        data: join(memberFolder, 'data'),
         listen: { port },
         admin: { port: adminPort },
         store,

@@ -22,10 +22,10 @@ export async function startRelay(target: () => number): Promise<Relay> {
     behinds.add(behind);
     behind.on('close', () => behinds.delete(behind));
     behind.on('error', () => socket.destroy());
-    for (const one of [socket, behind]) {
-      sockets.add(one);
-      one.on('close', () => {
-        sockets.delete(one);
+    for (const stream of [socket, behind]) {
+      sockets.add(stream);
+      stream.on('close', () => {
+        sockets.delete(stream);
         socket.destroy();
         behind.destroy();
       });

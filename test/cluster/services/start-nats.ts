@@ -33,13 +33,13 @@ export async function startNats(folder: string, count: number): Promise<NatsClus
   const ports = await findFreePorts(count * 3);
   const routes = ports.slice(count, 2 * count).map((port) => `nats://127.0.0.1:${port}`);
   const servers = Array.from({ length: count }, (_, i): NatsServer => {
-    const own = join(folder, `nats-${i}`);
-    mkdirSync(own, { recursive: true });
-    const file = join(own, 'nats.conf');
+    const serverFolder = join(folder, `nats-${i}`);
+    mkdirSync(serverFolder, { recursive: true });
+    const file = join(serverFolder, 'nats.conf');
     const cluster = `cluster { name: test, listen: "127.0.0.1:${ports[count + i]}", no_advertise: true, routes: [${routes.join(', ')}] }`;
     writeFileSync(
       file,
-      `server_name: n${i}\nlisten: "127.0.0.1:${ports[i]}"\nhttp: "127.0.0.1:${ports[2 * count + i]}"\njetstream { store_dir: "${own}/js", max_file: 10GB }\n${count > 1 ? cluster : ''}\n`,
+      `server_name: n${i}\nlisten: "127.0.0.1:${ports[i]}"\nhttp: "127.0.0.1:${ports[2 * count + i]}"\njetstream { store_dir: "${serverFolder}/js", max_file: 10GB }\n${count > 1 ? cluster : ''}\n`,
     );
     const start = () => startChild(program, ['-c', file]);
     const server: NatsServer = {

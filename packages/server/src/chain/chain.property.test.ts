@@ -188,14 +188,14 @@ async function mustAnswer(model: Model, { snapshot, files }: World, at: number):
   const read = { readHeaders, readList: noLists };
   const { blocks, anchor } = model;
   const last = (tipOf(model).number ?? 0) + 3;
-  const asked = anchor.number + 1 + (at % (last - anchor.number));
-  const next = blocks.find(({ number }) => number >= asked);
-  const lower = [anchor, ...blocks].filter(({ number }) => number < asked);
-  expect(await findBlockAtOrAfter(snapshot, asked, read)).toEqual(next);
-  expect(await findPreviousBlocks(snapshot, asked, read)).toEqual(
+  const slot = anchor.number + 1 + (at % (last - anchor.number));
+  const next = blocks.find(({ number }) => number >= slot);
+  const lower = [anchor, ...blocks].filter(({ number }) => number < slot);
+  expect(await findBlockAtOrAfter(snapshot, slot, read)).toEqual(next);
+  expect(await findPreviousBlocks(snapshot, slot, read)).toEqual(
     lower.slice(-100).map(({ number, hash }) => ({ number, hash })),
   );
-  const time = BigInt(1_600_000_000 + asked);
+  const time = BigInt(1_600_000_000 + slot);
   expect(await findBlockAtTime(snapshot, time, read)).toEqual(next);
   for (const header of blocks) expect(isStillOnChain(snapshot, header)).toBe(true);
   for (const gone of model.replaced) expect(findReplacedSlot(snapshot, gone)).toBeDefined();

@@ -391,12 +391,12 @@ test('error: feed-message-damaged: a message with changed bytes is not applied',
   const message = world.feed.messages.at(-1);
   if (message === undefined) throw new Error('no message');
   const at = message.bytes.length - 10;
-  for (const place of [0, at]) {
-    message.bytes[place] = (message.bytes[place] as number) ^ 0x5a;
+  for (const position of [0, at]) {
+    message.bytes[position] = (message.bytes[position] as number) ^ 0x5a;
     const applying = reader.replica.catchUp(never);
     await expect(applying).rejects.toMatchObject({ code: 'feed-message-damaged' });
     expect(reader.dataset.snapshot().head).toEqual(refAt(22, 1));
-    message.bytes[place] = (message.bytes[place] as number) ^ 0x5a;
+    message.bytes[position] = (message.bytes[position] as number) ^ 0x5a;
   }
   await reader.replica.catchUp(never);
   expect(reader.dataset.snapshot().head).toEqual(refAt(23, 1));

@@ -50,9 +50,9 @@ class CountingStore {
     writeFileSync(path, new Uint8Array(bytes.length));
     this.#descriptor = openSync(path, 'r+');
     this.presence.startFile(1);
-    const place = { folder, byteLength: bytes.length, presence: this.presence.buffer };
+    const file = { folder, byteLength: bytes.length, presence: this.presence.buffer };
     this.file = new CachedRangeFile(
-      { kind: 'cached', ...place },
+      { kind: 'cached', ...file },
       {
         fetchNow: (ranges) => {
           this.waitCount++;

@@ -187,10 +187,12 @@ describe('a segment of several row groups', () => {
       engine.open(`memory ${part}`, content);
     }
     for (const name of ['a rare account anywhere', 'token balances by owner and by mint']) {
-      for (const place of ['file', 'memory']) {
-        const asked = keys.filter((key) => key.startsWith(place));
+      for (const storage of ['file', 'memory']) {
+        const chosenKeys = keys.filter((key) => key.startsWith(storage));
         for (let round = 0; round < 2; round++)
-          expect(answer(engine, asked, queryOf(name)), `${name}, ${place}`).toBe(expectedOf(name));
+          expect(answer(engine, chosenKeys, queryOf(name)), `${name}, ${storage}`).toBe(
+            expectedOf(name),
+          );
       }
     }
   });
@@ -360,12 +362,12 @@ describe('a damaged segment', () => {
     engine.open('whole', bytes);
     const before = engine.allocatedBytes;
     const regions = plainRegions(segment).filter(({ unit }) => !unit.startsWith('group'));
-    const asked = regions.filter(({ unit }) => !unit.startsWith('signatureIndex'));
-    expect(asked.map(({ unit }) => unit)).toEqual([
+    const otherRegions = regions.filter(({ unit }) => !unit.startsWith('signatureIndex'));
+    expect(otherRegions.map(({ unit }) => unit)).toEqual([
       'keys 0',
       ...[0, 1, 2].map((array) => `addressIndex ${array}`),
     ]);
-    for (const { unit, offset, length } of asked) {
+    for (const { unit, offset, length } of otherRegions) {
       const places = Array.from({ length: Math.ceil(length / chunkBytes) }, (_, chunk) =>
         Math.min(offset + chunk * chunkBytes, offset + length - 1),
       );
@@ -382,14 +384,14 @@ describe('a damaged segment', () => {
     ['sectionDictionary', 'everything'],
     ['checksums', 'everything'],
     ['blocks.hash', 'headers of all blocks'],
-  ])('error: segment-damaged in %s frees all memory', (name, asked) => {
+  ])('error: segment-damaged in %s frees all memory', (name, queryName) => {
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     engine.open('whole', bytes);
     const before = engine.allocatedBytes;
     const regions = unitRegions(segment).filter(({ unit }) => unit.startsWith(name));
     expect(regions.length).toBeGreaterThan(0);
     const damaged = flip(regions.map(({ offset }) => offset));
-    expect(damagedUnit(engine, damaged, queryOf(asked))).toMatch(new RegExp(`^${name}`));
+    expect(damagedUnit(engine, damaged, queryOf(queryName))).toMatch(new RegExp(`^${name}`));
     expect(engine.allocatedBytes).toBe(before);
   });
 
@@ -400,10 +402,10 @@ describe('a damaged segment', () => {
   }
 
   /** Returns the name of the damaged unit. The segment is closed again. */
-  function damagedUnit(engine: Engine, damaged: Uint8Array, asked: Query): string {
+  function damagedUnit(engine: Engine, damaged: Uint8Array, query: Query): string {
     engine.open('damaged', damaged);
     try {
-      answer(engine, ['damaged'], asked);
+      answer(engine, ['damaged'], query);
       return 'nothing';
     } catch (error) {
       if (!isCodedError(error, 'segment-damaged')) throw error;

@@ -80,8 +80,8 @@ test('default: mentions are the newest transactions that name the address, befor
   const all = { kind: 'mentions', address, before: null, countMax: 1e9 } as const;
   expect(lookUp(all)).toEqual(naming);
   expect(lookUp({ ...all, countMax: 3 })).toEqual(naming.slice(0, 3));
-  for (const place of [naming[5], naming[Math.floor(naming.length / 2)]]) {
-    const { slot = 0, ordinal = 0 } = place ?? {};
+  for (const mention of [naming[5], naming[Math.floor(naming.length / 2)]]) {
+    const { slot = 0, ordinal = 0 } = mention ?? {};
     const isBelow = (one: (typeof naming)[number]) =>
       one.slot < slot || (one.slot === slot && one.ordinal < ordinal);
     const before = { slot, ordinal };

@@ -73,18 +73,18 @@ test('default: each block is stored with its own bytes', async () => {
 });
 
 test('behavior: after a block with a wrong parent, it and its parent are loaded from the next source', async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const lying: Source['block'] = async (slot) => {
-    asked.push(`lying ${slot}`);
+    requests.push(`lying ${slot}`);
     return ok(Uint8Array.of(slot === 6 ? 206 : slot));
   };
   const honest: Source['block'] = async (slot) => {
-    asked.push(`honest ${slot}`);
+    requests.push(`honest ${slot}`);
     return ok(Uint8Array.of(slot));
   };
   const { outcome, stored, sources } = await run([{ block: lying }, { block: honest }]);
   expect(outcome).toBe(undefined);
-  expect(asked.slice(0, 6)).toEqual([
+  expect(requests.slice(0, 6)).toEqual([
     'lying 9',
     'lying 7',
     'lying 6',
@@ -123,17 +123,17 @@ test('error: backfill-stuck: without an answer to the first slot, the source is 
 });
 
 test('default: only finalized blocks are requested, the parent of the last one included', async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const block: Source['block'] = async (slot, commitment) => {
-    asked.push(`block ${commitment}`);
+    requests.push(`block ${commitment}`);
     return ok(Uint8Array.of(slot));
   };
   const header: Source['header'] = async (_slot, commitment) => {
-    asked.push(`header ${commitment}`);
+    requests.push(`header ${commitment}`);
     return refuse('pruned');
   };
   await run([{ block, header }], { to: 5 });
-  expect(new Set(asked)).toEqual(new Set(['block finalized', 'header finalized']));
+  expect(new Set(requests)).toEqual(new Set(['block finalized', 'header finalized']));
 });
 
 test('behavior: nothing is requested if the slot is reached already', async () => {
@@ -158,17 +158,17 @@ test('limit: a segment is stored when its blocks have enough bytes', async () =>
 });
 
 test('behavior: a source that must not be asked yet is left out', async () => {
-  const asked: number[] = [];
+  const requests: number[] = [];
   const paused: Partial<Source> = {
     listSlots: async () => {
-      asked.push(0);
+      requests.push(0);
       return { kind: 'refused', reason: 'outage', cause: 'HTTP 429', retryAfterMs: 59_000 };
     },
   };
   const { outcome, sources } = await run([paused, {}]);
-  expect([outcome, asked.length, sources[1]?.health.status.failures]).toEqual([undefined, 1, 0]);
+  expect([outcome, requests.length, sources[1]?.health.status.failures]).toEqual([undefined, 1, 0]);
   const alone = await run([paused], { patienceMs: 20_000 });
-  expect([alone.outcome, asked.length]).toMatchObject([{ code: 'backfill-stuck' }, 2]);
+  expect([alone.outcome, requests.length]).toMatchObject([{ code: 'backfill-stuck' }, 2]);
 });
 
 test('error: backfill-stuck names where the source begins while another one may have the block', async () => {

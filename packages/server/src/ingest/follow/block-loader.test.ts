@@ -23,14 +23,14 @@ test.each([
   ['confirmed', 10_000],
   ['finalized', 30_000],
 ] as [Commitment, number][])('default: a %s block has %i ms', async (commitment, timeoutMs) => {
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const given: Uint8Array[] = [];
   const answer = bytes();
   const source = makeFakeSource({
     clock,
     remote: {
       block: async (slot, level, options) => {
-        asked.push(slot, level, options);
+        requested.push(slot, level, options);
         return ok(answer);
       },
       giveBack: (memory) => void given.push(memory),
@@ -47,7 +47,7 @@ test.each([
     kind: 'loaded',
     prepared: prepared(5),
   });
-  expect(asked).toEqual([5, commitment, { timeoutMs, signal }]);
+  expect(requested).toEqual([5, commitment, { timeoutMs, signal }]);
   expect([given, formats]).toEqual([[answer], ['node']]);
 });
 

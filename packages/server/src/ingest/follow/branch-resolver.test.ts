@@ -282,21 +282,21 @@ test('behavior: a source is not blamed if our chain changed during the trace', a
 });
 
 test('behavior: the head is checked every 400 ms, and another block there is a branch', async () => {
-  const asked: number[] = [];
+  const requestedSlots: number[] = [];
   const { resolver, source, clock, replaced } = start();
   const { header } = source.remote;
   source.remote.header = (slot, ...rest) => {
-    asked.push(slot);
+    requestedSlots.push(slot);
     return header(slot, ...rest);
   };
   expect(await resolver.checkHead(signal)).toBe(true);
   expect(replaced).toEqual([ref('a12'), [13]]);
-  asked.length = 0;
+  requestedSlots.length = 0;
   await clock.advance(399);
-  expect([await resolver.checkHead(signal), asked]).toEqual([false, []]);
+  expect([await resolver.checkHead(signal), requestedSlots]).toEqual([false, []]);
   await clock.advance(1);
   await resolver.checkHead(signal);
-  expect(asked[0]).toBe(13);
+  expect(requestedSlots[0]).toBe(13);
 });
 
 test('behavior: a source that has our head resolves an earlier contradiction', async () => {

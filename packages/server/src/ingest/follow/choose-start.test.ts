@@ -50,23 +50,29 @@ test('error: a start that the ledger has not reached', async () => {
 });
 
 test('behavior: only finalized blocks count, in a range that nodes allow', async () => {
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const remote: Partial<Source> = {
     slot: async (commitment) => {
-      asked.push(commitment);
+      requested.push(commitment);
       return ok(toSlot(2_000_000));
     },
     listSlots: async (range, commitment) => {
-      asked.push(range, commitment);
+      requested.push(range, commitment);
       return ok([toSlot(6)]);
     },
     header: async (slot, commitment) => {
-      asked.push(slot, commitment);
+      requested.push(slot, commitment);
       return ok(makeHeaders('a', [6])[0] as (typeof headers)[number]);
     },
   };
   await choose(at(5), { remote });
-  expect(asked).toEqual(['finalized', { first: 5, last: 500_004 }, 'finalized', 6, 'finalized']);
+  expect(requested).toEqual([
+    'finalized',
+    { first: 5, last: 500_004 },
+    'finalized',
+    6,
+    'finalized',
+  ]);
 });
 
 test('behavior: also the genesis is chosen only when the source answers', async () => {

@@ -85,12 +85,14 @@ test('behavior: a source that does not answer within 700 ms has no vote', async 
   const voices = [{ finalizedSlot: 50 }, { finalizedSlot: 50, says: '-silent' }];
   const { signal } = new AbortController();
   let isFinal: boolean | undefined;
-  const asked = isConfirmedFinal(block, voices.map(toSource), { clock, signal }).then((one) => {
-    isFinal = one;
-  });
+  const confirming = isConfirmedFinal(block, voices.map(toSource), { clock, signal }).then(
+    (one) => {
+      isFinal = one;
+    },
+  );
   await clock.advance(699);
   expect(isFinal).toBe(undefined);
   await clock.advance(1);
-  await asked;
+  await confirming;
   expect(isFinal).toBe(true);
 });

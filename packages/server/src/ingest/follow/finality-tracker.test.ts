@@ -61,10 +61,10 @@ test('behavior: nothing becomes final if the source has another block there', as
 });
 
 test('behavior: a source that is not ready or did not answer is not asked again', async () => {
-  let asked = 0;
+  let requestCount = 0;
   const silent = {
     slot: () => {
-      asked++;
+      requestCount++;
       return new Promise<never>(() => undefined);
     },
   };
@@ -79,7 +79,7 @@ test('behavior: a source that is not ready or did not answer is not asked again'
   };
   await step();
   await step();
-  expect(asked).toBe(2);
+  expect(requestCount).toBe(2);
   (sources[1] as FollowedSource).health.fail({ kind: 'refused', reason: 'outage', cause: '' });
   (sources[1] as FollowedSource).remote.slot = async () => expect.unreachable();
   await tracker.step(signal);
@@ -129,14 +129,14 @@ test('behavior: a block that a fork replaced meanwhile is not progress', async (
 });
 
 test('behavior: a round starts every 800 ms until the stop', async () => {
-  let asked = 0;
+  let requestCount = 0;
   const { tracker, clock } = start((time) => [
     makeFakeSource({
       clock: time,
       headers,
       remote: {
         slot: async () => {
-          asked++;
+          requestCount++;
           return ok(toSlot(5));
         },
       },
@@ -145,12 +145,12 @@ test('behavior: a round starts every 800 ms until the stop', async () => {
   const stop = new AbortController();
   const running = tracker.run(stop.signal);
   await settle();
-  expect(asked).toBe(2);
+  expect(requestCount).toBe(2);
   await clock.advance(799);
-  expect(asked).toBe(2);
+  expect(requestCount).toBe(2);
   await clock.advance(1);
-  expect(asked).toBe(4);
+  expect(requestCount).toBe(4);
   stop.abort();
   await running;
-  expect(asked).toBe(4);
+  expect(requestCount).toBe(4);
 });

@@ -95,9 +95,9 @@ const shown = makeHeaders('b', [41, 42], parent);
 async function askOne(clock: ManualClock, other: FollowedSource): Promise<readonly Opinion[]> {
   const claimant = makeFakeSource({ clock });
   const claim = { claimant, headers: shown, headSlot: 41, quietMs: 0, isRepeated: false };
-  const asked = askOpinions(claim, [claimant, other], { clock, signal });
+  const asking = askOpinions(claim, [claimant, other], { clock, signal });
   await clock.advance(1_000);
-  const [own, ...opinions] = await asked;
+  const [own, ...opinions] = await asking;
   expect(own).toEqual({ source: claimant, view: 'holds' });
   return opinions;
 }

@@ -42,8 +42,8 @@ test.each([
 const { signal } = new AbortController();
 
 test('default: an agreement of one asks nobody', async () => {
-  const asked = { ...makeSource(20, 'other'), remote: { header: () => expect.unreachable() } };
-  const sources = [makeSource(20, 'shown'), asked as unknown as FollowedSource];
+  const reporting = { ...makeSource(20, 'other'), remote: { header: () => expect.unreachable() } };
+  const sources = [makeSource(20, 'shown'), reporting as unknown as FollowedSource];
   const agreement = new TipAgreement(1, { clock: systemClock, sources: () => sources });
   expect(await agreement.reach(block, sources[0] as FollowedSource, signal)).toBe('reached');
 });

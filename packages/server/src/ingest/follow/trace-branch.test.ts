@@ -32,12 +32,12 @@ test('behavior: a long branch is read in several rounds, and each block once', a
   const slots = Array.from({ length: 100 }, (_, i) => 14 + 2 * i);
   const branch = makeHeaders('b', slots, own[3]);
   const source = makeFakeSource({ clock, headers: [...own, ...branch] });
-  const asked: number[] = [];
+  const requestedSlots: number[] = [];
   const { header, listSlots } = source.remote;
   const ranges: number[][] = [];
   Object.assign(source.remote, {
     header: (...given: Parameters<typeof header>) => {
-      asked.push(given[0]);
+      requestedSlots.push(given[0]);
       return header(...given);
     },
     listSlots: (...given: Parameters<typeof listSlots>) => {
@@ -50,7 +50,7 @@ test('behavior: a long branch is read in several rounds, and each block once', a
   expect(found).toMatchObject({ kind: 'linked', ancestor: ref('a13'), headers: branch });
   expect(ranges[0]).toEqual([146, 210]);
   expect(ranges.at(-1)?.[0]).toBe(11);
-  expect(asked.length).toBe(new Set(asked).size);
+  expect(requestedSlots.length).toBe(new Set(requestedSlots).size);
 });
 
 test('error: a branch that leaves the chain below the finalized head', async () => {
