@@ -19,13 +19,13 @@ export interface EncodedValues {
 }
 
 export interface ChunkValues {
-  /** Appends the values of rows, except negative ones, which have none. Returns how many it appended. */
+  /** Appends the values of rows; a negative row has no value. Returns how many were appended. */
   append(column: ColumnData, rows: Int32Array, dictionary: Dictionary): number;
-  /** Appends the values of adjacent rows, which all have one, if that is possible without looking at each of them. */
+  /** Appends the values of adjacent rows without nulls, if that is possible without reading each row. */
   appendRange?(column: ColumnData, start: number, end: number): void;
   /** Appends the values to a page. */
   encode(page: ByteSink): EncodedValues;
-  /** Gives the memory of the values back. */
+  /** Frees the memory of the values. */
   release(): void;
 }
 
@@ -118,7 +118,7 @@ class FixedValues implements ChunkValues {
   }
 }
 
-/** Neighbours mostly have the same time, because they are of one block. */
+/** Adjacent rows mostly have the same time, because they belong to one block. */
 function secondsToMilliseconds({ buffer, byteOffset, length }: Uint8Array): void {
   const halves = new Uint32Array(buffer, byteOffset, length >> 2);
   const times = new BigInt64Array(buffer, byteOffset, length >> 3);
@@ -133,7 +133,7 @@ function secondsToMilliseconds({ buffer, byteOffset, length }: Uint8Array): void
   }
 }
 
-/** Returns the smallest and the largest integer. Those of 8 bytes are compared by halves. */
+/** Returns the smallest and the largest integer. Integers of 8 bytes are compared in halves. */
 function boundsOf(bytes: Uint8Array, width: number, isSigned: boolean) {
   const { buffer, byteOffset, length } = bytes;
   if (length === 0) return undefined;
@@ -182,7 +182,7 @@ class BytesValues implements ChunkValues {
   }
 }
 
-/** Texts of the dictionary of a stream. The file has each once, in the order of their first use. */
+/** The texts of a stream's dictionary. The file contains each text once, in the order of first use. */
 class TextValues implements ChunkValues {
   readonly #texts = new TextTable();
   #indexes = new Uint32Array(1_024);

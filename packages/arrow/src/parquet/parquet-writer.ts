@@ -1,6 +1,6 @@
 /**
- * Writes a Parquet file from Arrow record batches, column by column, without a JavaScript value for each cell. The same rows give the same bytes,
- * however they are divided into batches. https://github.com/apache/parquet-format
+ * Writes a Parquet file from Arrow record batches, column by column, without a JavaScript value for each cell. The bytes depend only on the
+ * rows, not on how they are divided into batches. https://github.com/apache/parquet-format
  */
 import { elementAt } from '@sluice/base/element-at';
 import { SnappyEncoder } from '@sluice/kernels/snappy-encoder';

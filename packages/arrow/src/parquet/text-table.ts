@@ -4,12 +4,12 @@ import { ByteSink } from './byte-sink.ts';
 const lengthBytes = 4;
 const firstSlots = 1_024;
 
-/** Different texts in the order of their first use, as Parquet stores them: each after its length. */
+/** Distinct texts in the order of first use. Parquet stores each text after its length. */
 export class TextTable {
   readonly #texts = new ByteSink();
   /** Where each text begins. */
   #starts = new Uint32Array(firstSlots);
-  /** The number of a text plus 1, or 0, by the low bits of its hash or the next free slot after that. */
+  /** A hash table of the numbers of texts, plus 1; 0 is a free slot. A text is at the low bits of its hash or in the next free slot. */
   #slots = new Uint32Array(firstSlots * 2);
   #hashes = new Int32Array(firstSlots);
   count = 0;
@@ -18,7 +18,7 @@ export class TextTable {
     return this.#texts.bytes;
   }
 
-  /** Returns the number of a text, which is added if it is new. */
+  /** Returns the number of a text. A new text is added. */
   numberOf(bytes: DataView, start: number, end: number): number {
     const hash = hashOf(bytes, start, end);
     const mask = this.#slots.length - 1;
@@ -75,10 +75,10 @@ export class TextTable {
   }
 }
 
-/** A different start in each process, so that nobody can choose texts whose hashes are the same. */
+/** Each process has another start value, so that nobody can choose texts with equal hashes. */
 const seed = randomInt(2 ** 32) | 0;
 
-/** FNV-1a over units of four bytes, and over the bytes after them. */
+/** FNV-1a over units of four bytes and then over the remaining bytes. */
 function hashOf(bytes: DataView, start: number, end: number): number {
   let hash = seed;
   let at = start;

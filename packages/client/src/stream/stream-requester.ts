@@ -94,7 +94,7 @@ export class StreamRequester {
     }
   }
 
-  /** Checks that a 200 contains blocks. Such a service does not check the parent hash below this slot. */
+  /** Checks that a 200 contains blocks. A service that responds so does not check the parent hash below this slot. */
   async #requireLines(response: LinesResponse): Promise<void> {
     const { plan, limits, signal } = this.#options;
     try {

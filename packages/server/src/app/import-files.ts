@@ -44,7 +44,7 @@ export interface ImportSummary extends ImportProgress {
   readonly range: readonly [start: number, head: number] | null;
 }
 
-/** Imports until the files end; what was imported before an interruption or an error stays. */
+/** Imports until the files end. Blocks imported before an interruption or an error stay. */
 export async function importFiles(
   options: ImportOptions,
   dependencies: ImportFilesDependencies,

@@ -1,4 +1,4 @@
-/** Returns a controller that also aborts with a signal. */
+/** Returns a controller that also aborts when a signal aborts. */
 export function linkedController(signal: AbortSignal): AbortController {
   const controller = new AbortController();
   if (signal.aborted) controller.abort();

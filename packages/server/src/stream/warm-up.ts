@@ -38,7 +38,7 @@ const openingCount = 160;
 const openingSlotCount = 4;
 /** Then each segment is read once by each query, so that reading and decoding are compiled too, not only the use of the cache. */
 const segmentCountMax = 24;
-/** Then so many of its transactions are looked up by their signatures. */
+/** Then this many of its transactions are looked up by their signatures. */
 const lookupCountMax = 16;
 
 const fields = {
@@ -124,7 +124,7 @@ export async function warmUp(
   }
 }
 
-/** Notices the queries and lookups of clients by their number. */
+/** Detects queries and lookups of clients by counting them. */
 class ClientQueries {
   readonly #dependencies: WarmUpDependencies;
   #seenCount: number;

@@ -27,7 +27,7 @@ export type EraRules = Readonly<typeof TODAY>;
 const OLD: EraRules = { ...TODAY, isModern: false, hasCostUnits: false };
 
 export const ERA_RULES: Readonly<Record<Era, EraRules>> = {
-  // Data that was never recorded is absent. Otherwise these blocks are printed as a current node prints old blocks.
+  // Data that was never recorded is absent. Everything else is printed as a current node prints old blocks.
   genesis: { ...OLD, hasMeta: false, hasHeight: false, hasTime: false, topStackHeight: 'null' },
   '2020': { ...OLD, hasInner: false, hasHeight: false, losesLogs: true, topStackHeight: 'null' },
   '2021': { ...OLD, topStackHeight: undefined, hasVersionKey: false, hasRent: true },

@@ -1,4 +1,4 @@
-/** The queries to a portal: whole blocks with all fields that are not derived from others, and with the counts of records. */
+/** The queries to a portal. They select whole blocks: the counts of records, and all fields except derived ones. */
 import {
   type FIELDS,
   type Kind,

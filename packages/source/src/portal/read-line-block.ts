@@ -1,7 +1,7 @@
 /**
  * Reads a block from a line of another Sluice, which contains all records. The rules are as strict as for a block of a node: the
  * block is rejected if a value is invalid, if records are not in order or refer to missing ones, or if the number of records of a
- * kind is not the one that the portal reports.
+ * kind differs from the number that the portal reports.
  */
 
 import { CodedError } from '@sluice/base/errors';
@@ -25,9 +25,9 @@ import { normalizeDefaults } from '../normalize/normalize-options.ts';
 import { readData, readLookups } from '../normalize/read-message.ts';
 import { readRewards } from '../normalize/read-rewards.ts';
 
-/** A line is somewhat longer than the block of a node. */
+/** The line of a block is somewhat longer than the block of a node. */
 export const lineBytesMax = 2 * normalizeDefaults.bytesMax;
-/** More than fit into a line. */
+/** A line cannot contain more records than this. */
 const indexMax = 10_000_000;
 const depthMax = 64;
 const recordKinds = [

@@ -42,7 +42,7 @@ export interface PoolQuery {
   readonly keys: readonly string[];
   /** The segment whose last block in the range always gets a line. */
   readonly lastKey?: string;
-  /** The number of row groups of all segments, if it is known to be small. At most this many threads run the query. */
+  /** The number of row groups of all segments, if it is known to be small. No more threads than that run the query. */
   readonly partCount?: number | undefined;
   /** Default `group`. */
   readonly unit?: PartUnit;
@@ -168,7 +168,7 @@ export class EnginePool {
     this.#tellAll({ kind: 'idls', idls });
   }
 
-  /** Closes a segment. Threads keep it until their runs have ended. */
+  /** Closes a segment. Threads keep it until the runs that read it have ended. */
   close(key: string): void {
     const segment = this.#segments.get(key);
     if (segment === undefined) return;

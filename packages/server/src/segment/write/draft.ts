@@ -1,5 +1,5 @@
 /**
- * A draft has the rows of one block while they are passed from the thread that made them to the thread that builds segments. It is written
+ * A draft passes the rows of one block from the thread that made them to the thread that builds segments. It is written
  * once and read once in one process, so it is not compressed and has no checksum. Its columns are copied as they are in memory.
  *
  *   lengths of all sections, in bytes · sections, each at a multiple of 8 bytes

@@ -25,7 +25,7 @@ export function lastSlotOf(part: SnapshotPart): number {
   return part.kind === 'sealed' ? part.segment.last.number : part.block.header.number;
 }
 
-/** Some of the segments and hot blocks of a range. */
+/** Segments and hot blocks of a range, within a limit. */
 export interface CutParts {
   /** Ascending. */
   readonly parts: readonly SnapshotPart[];
