@@ -41,7 +41,7 @@ export interface Estimate {
 
 export interface EstimateBounds {
   readonly min: number;
-  /** Null if not all segments were examined. */
+  /** Null if the query selects records of the kind and not all segments were examined. */
   readonly max: number | null;
 }
 

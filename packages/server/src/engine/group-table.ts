@@ -8,7 +8,9 @@ import type { LoadedColumn, MadeColumn } from './make-column.ts';
 import { type AddressFilter, isByProgram, type PlannedItem } from './plan-items.ts';
 
 /** Returns the arrays whose rows the items can select, as matches or as related rows. */
-export function selectableArrays(items: readonly PlannedItem[]): ReadonlySet<RecordArray> {
+export function selectableArrays(
+  items: readonly Pick<PlannedItem, 'array' | 'relations'>[],
+): ReadonlySet<RecordArray> {
   const arrays = new Set<RecordArray>();
   for (const { array, relations } of items) {
     arrays.add(array);

@@ -74,13 +74,22 @@ function planItem<A extends RecordArray>(
 ): PlannedItem | undefined {
   const filters = resolveFilters(array, item.filters, segment.index);
   if (filters === undefined) return undefined;
-  let relations = 0;
-  for (const [name, isOn] of Object.entries<boolean>(item.relations))
-    if (isOn) relations |= relationBit(array, name as RelationName<A>);
+  const relations = relationsOf(array, item);
   const driving = array === 'rewards' ? undefined : findCandidates(array, filters, segment.index);
   if (driving?.transactions.length === 0) return undefined;
   const estimate = driving?.transactions.length ?? segment.transactionCount;
   return { array, number, ...filters, relations, driving, estimate, matchedRows: 0 };
+}
+
+/** Returns the relations of an item as bits. */
+export function relationsOf<A extends RecordArray>(
+  array: A,
+  { relations }: Pick<Item<A>, 'relations'>,
+): number {
+  return Object.entries<boolean>(relations).reduce(
+    (bits, [name, isOn]) => (isOn ? bits | relationBit(array, name as RelationName<A>) : bits),
+    0,
+  );
 }
 
 type ResolvedFilters = Pick<

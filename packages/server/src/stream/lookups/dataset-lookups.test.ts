@@ -6,13 +6,15 @@ import { decodeBase58, encodeBase58 } from '@sluice/base/base58';
 import { isCodedError } from '@sluice/base/errors';
 import type { Block } from '@sluice/ledger/block';
 import type { Slot } from '@sluice/ledger/primitives';
+import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import { afterAll, expect, test } from 'vitest';
 import {
   type ChainSnapshot,
   emptySnapshot,
+  type HotBlock,
   type SealedSegment,
 } from '../../chain/chain-snapshot.ts';
-import type { DatasetReader } from '../../dataset/dataset-reader.ts';
+import type { Allocate, DatasetReader } from '../../dataset/dataset-reader.ts';
 import { parseTestQuery } from '../../engine/testing/arbitrary-query.ts';
 import { EnginePool } from '../../engine/threads/engine-pool.ts';
 import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
@@ -47,6 +49,9 @@ function sealAs(id: string, run: readonly Block[]): SealedSegment {
   return { id, ...refs, ...counts, signatures } as unknown as SealedSegment;
 }
 
+/** One hot block for each block. The payload is its position. */
+const hotBlocks: readonly HotBlock[] = blocks.map(({ header }, payload) => ({ header, payload }));
+
 /** The segments of every dataset are opened once in the pool. */
 let datasetCount = 0;
 
@@ -63,6 +68,12 @@ function lookupsOf(chain: Partial<ChainSnapshot>) {
       return { snapshot, release: () => leaseCount-- };
     },
     segmentPath: ({ id }: SealedSegment) => join(folder, id),
+    readHotBlock: async ({ payload }: HotBlock, allocate: Allocate) => {
+      const stored = buildSegment(blocks.slice(payload, payload + 1));
+      const copy = allocate(stored.length);
+      copy.set(stored);
+      return copy;
+    },
     readHeaders: async ({ first }: SealedSegment) => [first],
     reportDamage: ({ id }: SealedSegment) => damages.push(id),
   } as unknown as DatasetReader;
@@ -127,6 +138,32 @@ test('limit: an estimate over more than 256 segments extrapolates from a sample'
   expect(value.segments).toEqual({ total: 300, examined: 256, withCandidates: expect.any(Number) });
   expect(value.blocks.total).toBe(300);
   expect(Math.abs(value.transactions.toExamine - total)).toBeLessThan(total / 10);
+});
+
+test('behavior: before the first segment is sealed, the bounds of an estimate hold for all hot blocks', async () => {
+  const { lookups, leaseCount } = lookupsOf({ segments: [], hot: hotBlocks });
+  const [instruction] = sampleBlock(7).instructions;
+  const queries = [
+    { fromBlock: 0, logs: [{}] },
+    { fromBlock: 3, toBlock: 290, transactions: [{ logs: true }] },
+    { fromBlock: 0, instructions: [{ programId: [instruction?.programId] }] },
+    { fromBlock: 0, includeAllBlocks: true },
+  ];
+  for (const query of queries.map((each) => parseTestQuery(each))) {
+    const { value } = await lookups.estimate(query, signal);
+    const exact = (await lookups.count(query, signal)).value;
+    expect(value.isSampled).toBe(false);
+    for (const name of ['blocks', ...RECORD_ARRAY_NAMES] as const) {
+      const { min, max } = value.bounds[name];
+      expect(min, name).toBeLessThanOrEqual(exact[name]);
+      expect(max, name).not.toBeNull();
+      expect(max ?? 0, name).toBeGreaterThanOrEqual(exact[name]);
+    }
+    const isSelective = query.instructions.length > 0;
+    if (!isSelective) for (const { min, max } of Object.values(value.bounds)) expect(min).toBe(max);
+    if (isSelective) expect(value.bounds.logs).toEqual({ min: 0, max: 0 });
+  }
+  expect(leaseCount()).toBe(0);
 });
 
 test('limit: a count reads at most 64 segments at a time, and the parts of a range add up', async () => {

@@ -14,6 +14,8 @@ export const LOOKUP_LIMITS = {
   hotBlockCountMax: 512,
   /** How many segments an estimate includes. If there are more, it takes an evenly distributed sample. */
   estimateSegmentCountMax: 256,
+  /** The same for hot blocks. There are more only if the ledger finalizes no blocks for a long time: 1,024 final ones are sealed. */
+  estimateHotBlockCountMax: 2_048,
   /** How many segments the engine's threads open for one lookup at a time. */
   batchCountMax: 64,
   /** How many segments are asked at a time whether they can have a signature, and how many in the first batch. */

@@ -18,7 +18,8 @@ import {
   lastSlotOf,
   newestParts,
   type SnapshotPart,
-  sampleParts,
+  sampleHotBlocks,
+  sampleSegments,
 } from './snapshot-parts.ts';
 
 const run = makeRun(
@@ -42,8 +43,8 @@ const snapshot = applyChanges(emptySnapshot, [
 const { signal } = new AbortController();
 const slotsOf = (parts: readonly SnapshotPart[]) => parts.map(firstSlotOf);
 
-/** A chain of this many segments with one block each, from slot 10. */
-function chainOf(count: number) {
+/** A chain of this many segments with one block each, or of hot blocks, from slot 10. */
+function chainOf(count: number, kind: 'append-sealed' | 'extend' = 'append-sealed') {
   const blocks = makeRun(
     'a',
     Array.from({ length: count }, (_, i) => 10 + i),
@@ -55,7 +56,9 @@ function chainOf(count: number) {
   );
   return applyChanges(emptySnapshot, [
     { kind: 'create', anchor: { number: slot(9), hash: hash('a9') } },
-    { kind: 'append-sealed', segments: blocks.map((block) => sealRun([block])) },
+    kind === 'extend'
+      ? { kind, blocks }
+      : { kind, segments: blocks.map((block) => sealRun([block])) },
   ]);
 }
 
@@ -97,10 +100,13 @@ describe('parts', () => {
     async (first, last, expected) => {
       const { parts, isCut } = await partsOf(first, last);
       expect([slotsOf(parts), isCut]).toEqual([expected, false]);
-      const sampled = await sampleParts(snapshot, { first, last }, 99, noLists);
-      expect([slotsOf(sampled.parts), sampled.partCount]).toEqual([expected, expected.length]);
+      const range = { first, last };
+      const sealed = await sampleSegments(snapshot, range, 99, noLists);
+      const hot = sampleHotBlocks(snapshot, range, 99);
+      expect(slotsOf([...sealed.parts, ...hot.parts])).toEqual(expected);
+      expect(sealed.partCount + hot.partCount).toBe(expected.length);
       const blockCount = parts.reduce((count, part) => count + blockCountOf(part), 0);
-      expect(sampled.blockCount).toBe(blockCount);
+      expect(sealed.blockCount + hot.blockCount).toBe(blockCount);
     },
   );
 
@@ -227,6 +233,10 @@ describe('an estimate', () => {
     });
   });
   const rows = (some: object) => ({ ...mapKeys(ROW_NUMBER_NAMES, () => 0), ...some });
+  const emptyEstimate = {
+    ...{ candidateBlockCount: 0, transactionCount: 0, candidateCount: 0, byteCount: 0 },
+    ...{ min: rows({}), max: rows({}) },
+  };
   const estimate = (body: object, chain = snapshot) =>
     estimateQuery(parseTestQuery(body as { fromBlock: number }), chain, lookups, signal);
 
@@ -264,14 +274,15 @@ describe('an estimate', () => {
 
   test('limit: more segments than are examined are extrapolated from an even sample', async () => {
     const countMax = LOOKUP_LIMITS.estimateSegmentCountMax;
-    const result = await estimate({ fromBlock: 10 }, chainOf(2 * countMax));
+    const result = await estimate({ fromBlock: 10, logs: [{}] }, chainOf(2 * countMax));
     expect(result).toMatchObject({
       isSampled: true,
       segments: { total: 2 * countMax, examined: countMax },
       blocks: { total: 2 * countMax },
       transactions: { total: 20 * countMax, toExamine: 6 * countMax },
-      // Any of the other blocks may have a line with any number of records.
+      // Any of the other blocks may have a line with any number of logs, and has no records that the query does not select.
       bounds: {
+        ...mapKeys(ROW_NUMBER_NAMES, () => ({ min: 0, max: 0 })),
         blocks: { min: 0, max: 2 * countMax },
         logs: { min: 2 * countMax, max: null },
       },
@@ -283,6 +294,41 @@ describe('an estimate', () => {
     expect(result.segments.withCandidates).toBe(2 * exact);
     calls = [];
     expect((await estimate({ fromBlock: 10 }, chainOf(countMax))).isSampled).toBe(false);
+  });
+
+  test('behavior: beyond the limit, a query without items has at most 0 records, and related records have no limit', async () => {
+    answer = () => ({ ...emptyEstimate, blockCount: 1 });
+    const chain = chainOf(LOOKUP_LIMITS.estimateSegmentCountMax + 9);
+    const none = mapKeys(ROW_NUMBER_NAMES, () => ({ min: 0, max: 0 }));
+    expect((await estimate({ fromBlock: 10 }, chain)).bounds).toEqual(none);
+    const all = await estimate({ fromBlock: 10, includeAllBlocks: true }, chain);
+    expect(all.bounds).toEqual({ ...none, blocks: { min: 9, max: 9 } });
+    const logs = [{ transaction: true, instruction: true }];
+    const related = await estimate({ fromBlock: 10, logs }, chain);
+    const unknown = { min: 0, max: null };
+    expect(related.bounds).toEqual({
+      ...none,
+      ...{ logs: unknown, transactions: unknown, instructions: unknown },
+      blocks: { min: 0, max: 9 },
+    });
+  });
+
+  test('limit: hot blocks have a limit of their own and are extrapolated separately', async () => {
+    const { estimateSegmentCountMax, estimateHotBlockCountMax: countMax } = LOOKUP_LIMITS;
+    const hot = chainOf(countMax, 'extend');
+    expect(countMax).toBeGreaterThan(estimateSegmentCountMax);
+    expect(await estimate({ fromBlock: 10, logs: [{}] }, hot)).toMatchObject({
+      isSampled: false,
+      segments: { total: countMax, examined: countMax },
+      bounds: { logs: { min: 2 * countMax, max: 5 * countMax } },
+    });
+    const more = chainOf(2 * countMax, 'extend');
+    expect(await estimate({ fromBlock: 10, logs: [{}] }, more)).toMatchObject({
+      isSampled: true,
+      segments: { total: 2 * countMax, examined: countMax },
+      transactions: { total: 20 * countMax, toExamine: 6 * countMax },
+      bounds: { logs: { min: 2 * countMax, max: null } },
+    });
   });
 });
 

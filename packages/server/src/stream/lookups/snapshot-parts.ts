@@ -86,40 +86,51 @@ export async function oldestParts(
   return { parts: [...parts, ...hotParts(snapshot, { first, last })], isCut: false };
 }
 
-/** Evenly distributed segments and hot blocks of a range, including the first and the last. */
+/** Evenly distributed parts of a range, including the first and the last. */
 export interface SampledParts {
   readonly parts: readonly SnapshotPart[];
   readonly partCount: number;
-  /** The number of blocks in all segments and hot blocks of the range. */
+  /** The number of blocks in all parts of the range. */
   readonly blockCount: number;
 }
 
-export async function sampleParts(
+/** Returns segments of a range, evenly distributed if there are more than `countMax`. */
+export async function sampleSegments(
   snapshot: ChainSnapshot,
   { first, last }: BlockRange,
   countMax: number,
   readList: ReadList,
 ): Promise<SampledParts> {
-  const hot = hotParts(snapshot, { first, last });
   const below = await totalBelow(snapshot, first, readList);
   const through = await totalBelow(snapshot, last + 1, readList);
   const cut = await findSegment(snapshot, last + 1, readList);
   const isPartly = cut !== undefined && cut.first.number <= last;
-  const sealedCount = through.segmentCount - below.segmentCount + Number(isPartly);
-  const partCount = sealedCount + hot.length;
-  const takenCount = Math.min(partCount, countMax);
-  const step = takenCount > 1 ? (partCount - 1) / (takenCount - 1) : 0;
+  const partCount = through.segmentCount - below.segmentCount + Number(isPartly);
   const parts: SnapshotPart[] = [];
-  for (let i = 0; i < takenCount; i++) {
-    const number = Math.round(i * step);
-    if (number >= sealedCount) parts.push(elementAt(hot, number - sealedCount));
-    else {
-      const segment = await segmentAt(snapshot, below.segmentCount + number, readList);
-      parts.push({ kind: 'sealed', segment });
-    }
+  for (const number of sampleNumbers(partCount, countMax)) {
+    const segment = await segmentAt(snapshot, below.segmentCount + number, readList);
+    parts.push({ kind: 'sealed', segment });
   }
-  const sealedBlocks = through.blockCount - below.blockCount + (isPartly ? cut.blockCount : 0);
-  return { parts, partCount, blockCount: sealedBlocks + hot.length };
+  const blockCount = through.blockCount - below.blockCount + (isPartly ? cut.blockCount : 0);
+  return { parts, partCount, blockCount };
+}
+
+/** Returns hot blocks of a range, evenly distributed if there are more than `countMax`. */
+export function sampleHotBlocks(
+  snapshot: ChainSnapshot,
+  range: BlockRange,
+  countMax: number,
+): SampledParts {
+  const hot = hotParts(snapshot, range);
+  const parts = sampleNumbers(hot.length, countMax).map((number) => elementAt(hot, number));
+  return { parts, partCount: hot.length, blockCount: hot.length };
+}
+
+/** Returns numbers from 0 to below `count`, evenly distributed, with the first and the last. */
+function sampleNumbers(count: number, countMax: number): readonly number[] {
+  const length = Math.min(count, countMax);
+  const step = length > 1 ? (count - 1) / (length - 1) : 0;
+  return Array.from({ length }, (_, i) => Math.round(i * step));
 }
 
 function hotParts(snapshot: ChainSnapshot, { first, last }: BlockRange): SnapshotPart[] {
