@@ -13,8 +13,7 @@ export function refuseIdl(path: string, expected: string): never {
 
 export function objectAt(value: unknown, path: string): Json {
   if (!hasMembers(value) || Array.isArray(value)) refuseIdl(path, 'an object');
-  if (path.length - path.replaceAll('.', '').length > depthMax)
-    refuseIdl(path, 'fewer nested values');
+  if (path.replace(/[^.[]/g, '').length > depthMax) refuseIdl(path, 'fewer nested values');
   return value;
 }
 
@@ -30,7 +29,7 @@ export function numberAt(value: unknown, path: string): number {
 export function listAt(value: unknown, path: string): readonly (readonly [unknown, string])[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) refuseIdl(path, 'a list');
-  return value.map((element: unknown, i) => [element, `${path}.${i}`] as const);
+  return value.map((element: unknown, i) => [element, `${path}[${i}]`] as const);
 }
 
 export function bytesAt(value: unknown, path: string): Uint8Array {

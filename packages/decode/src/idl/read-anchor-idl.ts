@@ -27,12 +27,11 @@ import { bytesAt, type Json, listAt, numberAt, objectAt, refuseIdl, textAt } fro
 
 export function readAnchorIdl(value: unknown): ProgramDescription {
   const idl = objectAt(value, '');
-  const name = idl['name'] ?? memberOf(idl['metadata'], 'name');
   const address = idl['address'] ?? memberOf(idl['metadata'], 'address');
   const types = new AnchorTypes(idl);
   return {
     address: address === undefined ? undefined : textAt(address, 'address'),
-    name: textAt(name, 'name'),
+    name: readName(idl),
     instructions: listAt(idl['instructions'], 'instructions').map(([each, path]) =>
       readInstruction(objectAt(each, path), path, types),
     ),
@@ -41,6 +40,15 @@ export function readAnchorIdl(value: unknown): ProgramDescription {
     ),
     types: types.all(),
   };
+}
+
+/** Before Anchor 0.30 the name is a member of the IDL itself. */
+function readName({ name, metadata }: Json): string {
+  if (name !== undefined && name !== null) return textAt(name, 'name');
+  const inMetadata = memberOf(metadata, 'name');
+  return typeof inMetadata === 'string'
+    ? inMetadata
+    : refuseIdl('metadata.name', 'a text, the name of the program (before Anchor 0.30: name)');
 }
 
 function readInstruction(instruction: Json, path: string, types: AnchorTypes): IdlInstruction {
@@ -193,7 +201,7 @@ class AnchorTypes {
       case 'defined':
         return this.#defined(inner, at);
       default:
-        return refuseIdl(path, 'a type');
+        return refuseIdl(path, 'a type of Anchor');
     }
   }
 
@@ -243,7 +251,7 @@ class AnchorTypes {
       return kind === 'const' ? Number(constant) : this.read(type, `${at}.type`);
     });
     const parameters = listAt(this.#definitions.get(name)?.[0]['generics'], `${path}.generics`);
-    const names = parameters.map(([each, at]) => textAt(memberOf(each, 'name'), at));
+    const names = parameters.map(([each, at]) => textAt(memberOf(each, 'name'), `${at}.name`));
     const key = `${name}<${JSON.stringify(values)}>`;
     // A type whose arguments grow each time that it refers to itself would have no end.
     if (key.length > 10_000) refuseIdl(path, 'fewer nested arguments');

@@ -29,7 +29,7 @@ export function readCodamaIdl(value: unknown): readonly ProgramDescription[] {
   // A link may name the program whose type it means.
   const types = new Map<string, IdlType>();
   for (const [program, path] of programs)
-    readTypes(program, path, `${textAt(program['name'], path)}.`, types);
+    readTypes(program, path, `${textAt(program['name'], `${path}.name`)}.`, types);
   return programs.map(([program, path]) => readProgram(program, path, types));
 }
 
@@ -37,7 +37,7 @@ function readTypes(program: Json, path: string, prefix: string, types: Map<strin
   for (const [each, at] of listAt(program['definedTypes'], `${path}.definedTypes`)) {
     const definition = objectAt(each, at);
     types.set(
-      `${prefix}${textAt(definition['name'], at)}`,
+      `${prefix}${textAt(definition['name'], `${at}.name`)}`,
       readType(definition['type'], `${at}.type`),
     );
   }
@@ -103,7 +103,7 @@ function readLayout(
 ): IdlLayout {
   const byName = new Map(
     fields.map(([field, at]) => [
-      textAt(memberOf(field, 'name'), at),
+      textAt(memberOf(field, 'name'), `${at}.name`),
       [objectAt(field, at), at] as const,
     ]),
   );
@@ -210,7 +210,7 @@ function readType(value: unknown, path: string): IdlType {
       return {
         kind: 'struct',
         fields: fields.map(([each, at]) =>
-          readField(textAt(memberOf(each, 'name'), at), objectAt(each, at), at, false),
+          readField(textAt(memberOf(each, 'name'), `${at}.name`), objectAt(each, at), at, false),
         ),
       };
     }

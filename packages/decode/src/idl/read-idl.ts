@@ -1,6 +1,7 @@
 import { CodedError } from '@sluice/base/errors';
 import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
 import type { ProgramDescription } from '../program-description.ts';
+import { checkTypes } from './check-types.ts';
 import { readAnchorIdl } from './read-anchor-idl.ts';
 import { readCodamaIdl } from './read-codama-idl.ts';
 
@@ -15,7 +16,10 @@ export function readIdl(text: string): readonly ProgramDescription[] {
       expected: `at most ${idlLengthMax} characters`,
     });
   const value = parse(text);
-  return memberOf(value, 'kind') === 'rootNode' ? readCodamaIdl(value) : [readAnchorIdl(value)];
+  const isCodama = memberOf(value, 'kind') === 'rootNode';
+  const programs = isCodama ? readCodamaIdl(value) : [readAnchorIdl(value)];
+  for (const program of programs) checkTypes(program);
+  return programs;
 }
 
 function parse(text: string): unknown {

@@ -50,10 +50,7 @@ export async function respondToIdlRequest(
     if (!idls.remove(name)) throw new CodedError('operator-path-unknown');
     return replyJson({ removed: name });
   }
-  const slots = {
-    fromSlot: slotOf(searchParams, 'fromSlot'),
-    toSlot: slotOf(searchParams, 'toSlot'),
-  };
+  const slots = slotsOf(searchParams);
   idls.put({ name, text: await readText(request), programId: programOf(searchParams), ...slots });
   return replyJson(idls.list().filter((idl) => idl.name === name));
 }
@@ -75,6 +72,18 @@ function programOf(parameters: URLSearchParams): string | undefined {
     found: text,
     allowed: 'base58 of 32 bytes',
   });
+}
+
+function slotsOf(parameters: URLSearchParams): Pick<RegisteredIdl, 'fromSlot' | 'toSlot'> {
+  const fromSlot = slotOf(parameters, 'fromSlot');
+  const toSlot = slotOf(parameters, 'toSlot');
+  if (fromSlot !== undefined && toSlot !== undefined && fromSlot > toSlot)
+    throw new CodedError('parameter-invalid', {
+      path: 'toSlot',
+      found: String(toSlot),
+      allowed: `${fromSlot} or more`,
+    });
+  return { fromSlot, toSlot };
 }
 
 function slotOf(parameters: URLSearchParams, path: string): number | undefined {

@@ -184,6 +184,12 @@ test.each([
     '{"name":"a","instructions":[]}',
     'idl-address-missing',
   ],
+  [
+    'a range that ends before it begins',
+    '/idls/a.json?fromSlot=9&toSlot=8',
+    idl,
+    'parameter-invalid',
+  ],
   ['a slot that is not one', '/idls/a.json?fromSlot=x', idl, 'parameter-invalid'],
   ['an address that is not one', '/idls/a.json?programId=x', idl, 'parameter-invalid'],
   ['a name with a slash', '/idls/a/b', idl, 'operator-path-unknown'],
