@@ -143,6 +143,16 @@ test('default: a query over history decodes each instruction by the IDL of its s
   expect(JSON.parse((await idls('list', '--json')).out)).toHaveLength(1);
 });
 
+test('behavior: a scan that finds no IDL of a program prints so, and its usage has the required option', async () => {
+  const scanned = await idls('scan', portal.url, '--program', payer);
+  expect(scanned).toEqual({
+    ...{ code: 0, out: '' },
+    err: `read the finalized blocks of slots 100 to 105\nno IDL of program ${payer} was found in these slots\n`,
+  });
+  const help = await idls('scan', '--help');
+  expect(help.out).toContain('Usage: sluice idls scan --program <ids> [options] [dataset]');
+});
+
 test('behavior: with --out the IDLs are files, and the output has their entries for the configuration', async () => {
   const out = join(folder, 'idl');
   const { code, out: printed } = await idls('scan', portal.url, '--program', program, '--out', out);

@@ -38,6 +38,7 @@ interface ScanOptions extends AdminOptions, TargetOptions {
 export function buildIdlsCommand(context: CommandContext): Command {
   const { out } = context;
   const scan = addAdmin(addTarget(new Command('scan')))
+    .usage('--program <ids> [options] [dataset]')
     .description(
       'Rebuild the IDLs that programs stored on the ledger, and register each from the slot in which it was complete.',
     )
@@ -100,7 +101,11 @@ async function scanIdls(
       { programId: [metadataProgramId], isCommitted: true },
     ],
   } as const;
-  const handle = (idl: LedgerIdl) => handleIdl(idl, options, { signal, context });
+  const missing = new Set(programId);
+  const handle = (idl: LedgerIdl) => {
+    missing.delete(idl.programId);
+    return handleIdl(idl, options, { signal, context });
+  };
   try {
     for await (const batch of client.stream(query, { signal, finalized: true })) {
       if (batch.kind === 'rollback') continue;
@@ -116,7 +121,10 @@ async function scanIdls(
     if (!signal.aborted || !follow) throw interrupted(signal, error);
   }
   for (const idl of idls.unfinished) await handle(idl);
-  if (!follow) context.err.write(`read the finalized blocks of slots ${first} to ${last}\n`);
+  if (follow) return;
+  context.err.write(`read the finalized blocks of slots ${first} to ${last}\n`);
+  for (const program of missing)
+    context.err.write(`no IDL of program ${program} was found in these slots\n`);
 }
 
 function interrupted(signal: AbortSignal, cause: unknown): unknown {
