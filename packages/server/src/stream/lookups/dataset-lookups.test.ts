@@ -143,13 +143,13 @@ test('limit: an estimate over more than 256 segments extrapolates from a sample'
 test('behavior: before the first segment is sealed, the bounds of an estimate hold for all hot blocks', async () => {
   const { lookups, leaseCount } = lookupsOf({ segments: [], hot: hotBlocks });
   const [instruction] = sampleBlock(7).instructions;
-  const queries = [
+  const queries: Parameters<typeof parseTestQuery>[0][] = [
     { fromBlock: 0, logs: [{}] },
     { fromBlock: 3, toBlock: 290, transactions: [{ logs: true }] },
-    { fromBlock: 0, instructions: [{ programId: [instruction?.programId] }] },
+    { fromBlock: 0, instructions: [{ programId: [instruction?.programId ?? ''] }] },
     { fromBlock: 0, includeAllBlocks: true },
   ];
-  for (const query of queries.map((each) => parseTestQuery(each))) {
+  for (const query of queries.map(parseTestQuery)) {
     const { value } = await lookups.estimate(query, signal);
     const exact = (await lookups.count(query, signal)).value;
     expect(value.isSampled).toBe(false);

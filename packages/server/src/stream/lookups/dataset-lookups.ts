@@ -182,6 +182,7 @@ export class DatasetLookups {
   count(query: Query, signal: AbortSignal): Promise<LookupResult<RecordCount>> {
     return this.#withSnapshot(async (snapshot) => {
       checkStart(query.fromBlock, 'fromBlock', snapshot);
+      if (query.fromBlock > (snapshot.head?.number ?? -1)) throw new CodedError('slot-above-head');
       const dependencies = { dataset: this.#dataset, lookups: this.#lookups };
       return countQuery(query, snapshot, dependencies, signal);
     });
