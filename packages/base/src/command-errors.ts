@@ -53,7 +53,10 @@ export const COMMAND_ERRORS = {
   },
   'service-foreign': { text: 'the server at this address is not Sluice; check the address' },
   'service-refused': {
-    text: 'the service refused the request; if it requires a key, set SLUICE_KEY',
+    text: 'the service refused the request',
+  },
+  'service-key-refused': {
+    text: 'the service requires a key, or does not accept this one; set SLUICE_KEY',
   },
   'service-dataset-missing': {
     text: 'the service of SLUICE_URL has no such dataset; choose one of the datasets in the list',
@@ -155,6 +158,10 @@ export const COMMAND_ERRORS = {
   'set-invalid': {
     status: 400,
     text: 'the file is not a list of addresses; correct it',
+  },
+  'set-empty': {
+    status: 400,
+    text: 'the file has no addresses; to remove a set, use sluice sets remove NAME',
   },
   'set-too-large': {
     status: 400,

@@ -34,12 +34,8 @@ export interface ErrorDetails {
   'doctor-failed': { readonly wrong: number };
   'service-unreachable': { readonly url: string; readonly reason: string };
   'service-foreign': { readonly url: string };
-  'service-refused': {
-    readonly url: string;
-    readonly status: number;
-    readonly code?: string;
-    readonly message?: string;
-  };
+  'service-refused': RefusalDetail;
+  'service-key-refused': RefusalDetail;
   'service-dataset-missing': {
     readonly dataset: string;
     readonly url: string;
@@ -303,6 +299,7 @@ export interface ErrorDetails {
   'idl-invalid': { readonly path: string; readonly expected: string; readonly name?: string };
   'idl-address-missing': { readonly name: string };
   'set-invalid': { readonly line?: number; readonly fault?: string; readonly allowed: string };
+  'set-empty': { readonly name: string };
   'set-too-large': { readonly allowed: string };
   'set-unknown': { readonly name: string };
   'query-address-invalid': ValueDetail;
@@ -315,7 +312,7 @@ export interface ErrorDetails {
   'query-log-kind-invalid': ValueDetail;
   'query-name-unknown': ValueDetail;
   'query-set-changed': ValueDetail;
-  'query-set-unknown': ValueDetail;
+  'query-set-unknown': ValueDetail & { readonly folder?: string };
   'query-not-json': ValueDetail | { readonly file: string; readonly fault: string };
   'query-not-utf8': ValueDetail;
   'query-too-deep': ValueDetail;
@@ -394,6 +391,13 @@ interface StorageDetail {
 }
 
 /** A value in a request that is not allowed. */
+interface RefusalDetail {
+  readonly url: string;
+  readonly status: number;
+  readonly code?: string;
+  readonly message?: string;
+}
+
 interface ValueDetail {
   readonly path: string;
   readonly found?: string | number | bigint;

@@ -82,6 +82,8 @@ export class SetStore implements AddressSets, AdminSets {
 
   async put(name: string, text: Buffer): Promise<SetDescription> {
     const keys = await runInTimeSlices(readKeysSteps(text));
+    // Queries would silently select nothing.
+    if (keys.length === 0) throw new CodedError('set-empty', { name });
     const set = buildSet(name, await runInTimeSlices(sortKeysSteps(keys)));
     return this.#change(async () => {
       const before = this.#sets.get(name);

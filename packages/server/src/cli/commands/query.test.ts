@@ -276,6 +276,7 @@ describe('from a running service', () => {
     vi.stubEnv('SLUICE_URL', `http://127.0.0.1:${fixture.port}`);
     const refused = await runMain(['query', 'ledger-test']);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('key-missing')]);
+    expect(refused.err).toContain('SLUICE_KEY');
     vi.stubEnv('SLUICE_KEY', 'secret');
     expect((await runMain(['query', 'ledger-test', '--last', '2'])).code).toBe(0);
   });

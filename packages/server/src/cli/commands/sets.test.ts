@@ -43,3 +43,31 @@ test('error: the code of the service, of a file, and of a service that is not th
   const nowhere = await runMain(['sets', 'list', '--admin', 'http://127.0.0.1:1']);
   expect(nowhere.err).toContain('service-unreachable');
 });
+
+test('error: a file without addresses does not replace a set', async () => {
+  const file = join(data, 'list.txt');
+  writeFileSync(file, `${MATCH}\n`);
+  await sets('put', 'mine', file);
+  writeFileSync(file, '# nothing yet\n\n');
+  const { code, err } = await sets('put', 'mine', file);
+  expect(code).toBe(1);
+  expect(err).toContain('set-empty');
+  expect(err).toContain('sluice sets remove');
+  expect(err).not.toContain('SLUICE_KEY');
+  expect(JSON.parse((await sets('list', '--json')).out)).toMatchObject([{ addresses: 1 }]);
+});
+
+test('error: a name that is not allowed is refused with the allowed ones', async () => {
+  const file = join(data, 'list.txt');
+  writeFileSync(file, `${MATCH}\n`);
+  for (const args of [
+    ['put', 'a b', file],
+    ['remove', 'a b'],
+  ]) {
+    const { code, err } = await sets(...args);
+    expect(code).toBe(2);
+    expect(err).toContain(
+      'found a b, fault is not the name of a set, allowed 1 to 64 letters, digits, _ and -',
+    );
+  }
+});

@@ -1,6 +1,7 @@
+import { CodedError } from '@sluice/base/errors';
 import { Command } from 'commander';
 import type { SetDescription } from '../../http/admin-sets.ts';
-import { setAddressCountMax } from '../../query/address-set.ts';
+import { setAddressCountMax, setNamePattern } from '../../query/address-set.ts';
 import { readSmallFile } from '../../storage/read-small-file.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount, formatTable } from '../format-table.ts';
@@ -22,6 +23,7 @@ export function buildSetsCommand({ out }: CommandContext): Command {
     .argument('<name>', 'the name of the set: letters, digits, _ and -')
     .argument('<file>', 'one address on each line; lines that begin with # are ignored')
     .action(async (name: string, file: string, { admin }: SetsOptions) => {
+      requireSetName(name);
       const body = new Uint8Array(naming(file, () => readSmallFile(file, fileBytesMax)));
       const how = { method: 'PUT', body, msMax: putMsMax } as const;
       const set = await getJson<SetDescription>(adminUrl(admin, 'sets', name), how);
@@ -40,6 +42,7 @@ export function buildSetsCommand({ out }: CommandContext): Command {
     .description('Remove a set. Streams that use it continue.')
     .argument('<name>', 'the name of the set')
     .action(async (name: string, { admin }: SetsOptions) => {
+      requireSetName(name);
       await getJson(adminUrl(admin, 'sets', name), { method: 'DELETE' });
       out.write(`removed set ${name}\n`);
     });
@@ -49,6 +52,14 @@ export function buildSetsCommand({ out }: CommandContext): Command {
     .addCommand(list)
     .addCommand(remove)
     .addHelpText('after', examples);
+}
+
+function requireSetName(name: string): void {
+  if (setNamePattern.test(name)) return;
+  throw new CodedError('cli-usage', {
+    ...{ found: name, fault: 'is not the name of a set' },
+    allowed: '1 to 64 letters, digits, _ and -',
+  });
 }
 
 const examples = `

@@ -70,7 +70,8 @@ function describeFailure(dataset: string): (error: unknown) => StatusResult {
   return (error) => {
     if (!isCodedError(error) || error.code === 'service-unreachable') throw error;
     const refusal = error.detail['code'] ?? error.detail['status'];
-    return { dataset, error: error.code === 'service-refused' ? String(refusal) : error.code };
+    const isRefusal = error.code === 'service-refused' || error.code === 'service-key-refused';
+    return { dataset, error: isRefusal ? String(refusal) : error.code };
   };
 }
 

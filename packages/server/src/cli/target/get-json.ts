@@ -74,7 +74,9 @@ export function refused(url: string, status: number, body: string): CodedError {
   }
   const { code, message } = error ?? {};
   if (code === 'dataset-unknown') return new CodedError('cli-dataset-missing', { url });
-  return new CodedError('service-refused', {
+  // A key does not help a request from another machine.
+  const needsKey = (status === 401 || status === 403) && code !== 'operator-not-local';
+  return new CodedError(needsKey ? 'service-key-refused' : 'service-refused', {
     ...{ url, status },
     ...(code === undefined ? {} : { code }),
     ...(message === undefined ? {} : { message }),
