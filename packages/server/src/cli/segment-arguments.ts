@@ -16,11 +16,13 @@ export interface SegmentChoice {
   readonly openFilter?:
     | ((reader: StoredReader, name: string) => Promise<MayHave | undefined>)
     | undefined;
+  /** Receives the number of a dataset's blocks that are in no segment. By default it is printed as an error. */
+  readonly onUnsealed?: ((name: string, blockCount: number) => void) | undefined;
 }
 
 /** A file takes precedence over a dataset of the same name. Paths of missing files are returned unchanged and fail when they are read. */
 export async function resolveSegments(
-  { arguments: given, data, openFilter }: SegmentChoice,
+  { arguments: given, data, ...how }: SegmentChoice,
   { err }: Pick<CommandContext, 'err'>,
 ): Promise<readonly string[]> {
   const names = given.filter((argument) => !existsSync(argument));
@@ -34,21 +36,27 @@ export async function resolveSegments(
   const paths = await Promise.all(
     given.map(async (argument) => {
       const isDataset = names.includes(argument) && datasets.includes(argument);
-      return isDataset ? segmentsOf({ data, name: argument, openFilter }, err) : [argument];
+      return isDataset ? segmentsOf({ data, name: argument, ...how }, err) : [argument];
     }),
   );
   return paths.flat();
 }
 
 async function segmentsOf(
-  { data, name, openFilter }: Omit<SegmentChoice, 'arguments'> & { readonly name: string },
+  {
+    data,
+    name,
+    openFilter,
+    onUnsealed,
+  }: Omit<SegmentChoice, 'arguments'> & { readonly name: string },
   err: CommandContext['err'],
 ): Promise<readonly string[]> {
   const reader = await StoredReader.open(`${data}/${name}`, nodeFs);
   try {
     const snapshot = reader.snapshot();
     const { length } = snapshot.hot;
-    if (length > 0) {
+    if (length > 0 && onUnsealed !== undefined) onUnsealed(name, length);
+    else if (length > 0) {
       const blocks = length === 1 ? '1 block' : `${length} blocks`;
       err.write(
         `${name}: ${blocks} are still in the journal, in no segment, and are not included\n`,

@@ -1,5 +1,6 @@
 import { assert } from '@sluice/base/assert';
 import { systemClock } from '@sluice/base/clock';
+import { addDetail, isCodedError } from '@sluice/base/errors';
 import { runToCompletion } from '@sluice/base/time-slices';
 import { DIALECTS } from '@sluice/protocol/dialect';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
@@ -42,28 +43,37 @@ export function buildExplainCommand(context: CommandContext): Command {
         fs: nodeFs,
         log: pino({ level: 'silent' }),
       });
-      const query = naming(options.query, () =>
-        parseQueryBody(readSmallFile(options.query, QUERY_LIMITS.bodyBytesMax), {
-          limits: QUERY_LIMITS,
-          dialects: DIALECTS,
-          sets,
-        }),
-      );
+      const query = readQuery(options, sets);
       const exclusions: Exclusion[] = [];
+      const unsealed: Unsealed[] = [];
       const choice = {
         arguments: given,
         data: options.data,
         openFilter: (reader: StoredReader, dataset: string) =>
           openFilter(query, reader, (exclusion) => exclusions.push({ dataset, ...exclusion })),
+        onUnsealed: (dataset: string, blockCount: number) => unsealed.push({ dataset, blockCount }),
       };
       const paths = await resolveSegments(choice, context);
       for (const path of new Set(paths.filter((each, i) => paths.indexOf(each) !== i)))
         context.err.write(`${path} is given more than once; it is read once.\n`);
-      const costs = explain(query, paths);
-      context.out.write(
-        options.json === true ? describeJson(costs, exclusions) : describeText(costs, exclusions),
-      );
+      const report = { costs: explain(query, paths), exclusions, unsealed };
+      context.out.write(options.json === true ? describeJson(report) : describeText(report));
     });
+}
+
+/** The sets are those of the data folder, so an error about them names the folder. */
+function readQuery({ query, data }: ExplainOptions, sets: SetStore): Query {
+  try {
+    return naming(query, () =>
+      parseQueryBody(readSmallFile(query, QUERY_LIMITS.bodyBytesMax), {
+        limits: QUERY_LIMITS,
+        dialects: DIALECTS,
+        sets,
+      }),
+    );
+  } catch (error) {
+    throw isCodedError(error, 'query-set-unknown') ? addDetail(error, { folder: data }) : error;
+  }
 }
 
 interface ExplainOptions {
@@ -86,6 +96,18 @@ interface Exclusion {
   readonly excludedCount: number;
   readonly excludedBytes: number;
   readonly indexCount: number;
+}
+
+/** The blocks of a dataset that are in no segment yet. */
+interface Unsealed {
+  readonly dataset: string;
+  readonly blockCount: number;
+}
+
+interface Report {
+  readonly costs: readonly SegmentCost[];
+  readonly exclusions: readonly Exclusion[];
+  readonly unsealed: readonly Unsealed[];
 }
 
 /** Returns the filter of a dataset's segments by its indexes. Reports what it excludes. */
@@ -332,9 +354,9 @@ function totalSelected(costs: readonly SegmentCost[]): Selected {
   }));
 }
 
-function describeJson(costs: readonly SegmentCost[], excluded: readonly Exclusion[]): string {
+function describeJson({ costs, exclusions: excluded, unsealed }: Report): string {
   const total = { ...totalOf(costs), selected: totalSelected(costs) };
-  return `${JSON.stringify({ excluded, segments: costs, total }, null, 2)}\n`;
+  return `${JSON.stringify({ excluded, unsealed, segments: costs, total }, null, 2)}\n`;
 }
 
 function formatSelected(costs: readonly SegmentCost[]): string {
@@ -353,7 +375,13 @@ function describeExclusion(exclusion: Exclusion): string {
   return `${dataset}: ${indexes} over segments exclude ${excluded} (${formatCount(excludedBytes)} bytes), which are not opened\n`;
 }
 
-function describeText(costs: readonly SegmentCost[], exclusions: readonly Exclusion[]): string {
+function describeUnsealed({ dataset, blockCount }: Unsealed): string {
+  const blocks =
+    blockCount === 1 ? '1 unsealed block is' : `${formatCount(blockCount)} unsealed blocks are`;
+  return `${dataset}: ${blocks} not explained, because only sealed segments are\n`;
+}
+
+function describeText({ costs, exclusions, unsealed }: Report): string {
   const plans = costs.map(({ path, blockCount, items }) => {
     const heading = `${path}: ${formatCount(blockCount)} blocks\n`;
     return items.length === 0
@@ -362,7 +390,10 @@ function describeText(costs: readonly SegmentCost[], exclusions: readonly Exclus
   });
   const rows = costs.map((cost) => formatCost(cost.path, cost));
   const total = costs.length > 1 ? [formatCost('total', totalOf(costs))] : [];
-  const excluded = exclusions.map(describeExclusion).join('');
+  const excluded = [...unsealed.map(describeUnsealed), ...exclusions.map(describeExclusion)].join(
+    '',
+  );
+  if (costs.length === 0) return `${excluded}there are no sealed segments to explain\n`;
   const table = formatTable([costHeads, ...rows, ...total]);
   return `${excluded}${plans.join('')}${formatSelected(costs)}\n${table}`;
 }
