@@ -7,7 +7,7 @@ import type { Client } from '@sluice/client';
 import { messageOf } from '@sluice/protocol/unknown-value';
 import type { TableSpec } from '@sluice/sync/table-spec';
 import type { TableStatus } from '@sluice/sync/target';
-import { Command, Option } from 'commander';
+import { Command, Help, Option } from 'commander';
 import type { CommandContext } from '../context.ts';
 import { readBatches } from '../export/read-table.ts';
 import { formatCount, formatTable } from '../format-table.ts';
@@ -38,7 +38,14 @@ interface SyncOptions extends TargetOptions {
 const sampleCount = 5;
 
 export function buildSyncCommand(context: CommandContext): Command {
+  const to = new Option(
+    '--to <address>',
+    'postgres://USER:PASSWORD@HOST:PORT/DATABASE, nats://HOST:PORT/STREAM, duckdb:FILE, or parquet:FOLDER',
+  ).env('SLUICE_SYNC_TO');
   const status = new Command('status')
+    .usage('--to <address> [options]')
+    // The command reads the option of its parent, so only the help has it.
+    .configureHelp({ visibleOptions: (each) => [to, ...new Help().visibleOptions(each)] })
     .description('Show the tables of a database: their position, their lag, rows and forks.')
     .option('--json', 'print JSON, as when the output is piped')
     .addHelpText('after', '\nExamples:\n  $ sluice sync status --to postgres://127.0.0.1/mine')
@@ -49,12 +56,7 @@ export function buildSyncCommand(context: CommandContext): Command {
     'Keep tables of a database equal to queries of a dataset: history first, then every new block.',
   );
   return addTarget(command)
-    .addOption(
-      new Option(
-        '--to <address>',
-        'postgres://USER:PASSWORD@HOST:PORT/DATABASE, nats://HOST:PORT/STREAM, duckdb:FILE, or parquet:FOLDER',
-      ).env('SLUICE_SYNC_TO'),
-    )
+    .addOption(to)
     .option('--tables <file>', 'the tables, in YAML (docs/sync.md)')
     .option('--table <name>', 'one table, of --program, or of all records of a kind: transactions…')
     .option('--program <address>', 'the program of --instruction or --event')
@@ -282,18 +284,24 @@ async function showStatus(
   } catch (error) {
     throw target.explain(error);
   }
-  if (options.json === true || !isTerminal(out))
-    return void out.write(`${JSON.stringify(tables)}\n`);
+  const nowMs = systemClock.unixMs();
+  if (options.json === true || !isTerminal(out)) {
+    const rows = tables.map((table) => ({ ...table, lag: lagOf(table, nowMs) }));
+    return void out.write(`${JSON.stringify(rows)}\n`);
+  }
   const rows = tables.map((table) => [
     table.table,
     table.phase === 'follow' ? 'follows' : `loads, ${Math.floor(table.loadedShare * 100)} %`,
     table.slot === null ? '-' : String(table.slot),
-    table.blockTime === null
-      ? '-'
-      : `${Math.max(0, Math.round((systemClock.unixMs() - table.blockTime.getTime()) / 1000))} s`,
+    table.blockTime === null ? '-' : `${lagOf(table, nowMs)} s`,
     formatCount(table.rowCount),
     formatCount(table.forkCount),
     table.updatedAt.toISOString(),
   ]);
   out.write(formatTable([['table', 'state', 'slot', 'lag', 'rows', 'forks', 'changed'], ...rows]));
+}
+
+/** Returns the age of the newest stored block in seconds. */
+function lagOf({ blockTime }: TableStatus, nowMs: number): number | null {
+  return blockTime === null ? null : Math.max(0, Math.round((nowMs - blockTime.getTime()) / 1000));
 }
