@@ -1,7 +1,6 @@
 import { CodedError } from '@sluice/base/errors';
 import { memberOf, messageOf } from '@sluice/protocol/unknown-value';
 import type { ProgramDescription } from '../program-description.ts';
-import { checkTypes } from './check-types.ts';
 import { readAnchorIdl } from './read-anchor-idl.ts';
 import { readCodamaIdl } from './read-codama-idl.ts';
 
@@ -16,10 +15,7 @@ export function readIdl(text: string): readonly ProgramDescription[] {
       expected: `at most ${idlLengthMax} characters`,
     });
   const value = parse(text);
-  const isCodama = memberOf(value, 'kind') === 'rootNode';
-  const programs = isCodama ? readCodamaIdl(value) : [readAnchorIdl(value)];
-  for (const program of programs) checkTypes(program);
-  return programs;
+  return memberOf(value, 'kind') === 'rootNode' ? readCodamaIdl(value) : [readAnchorIdl(value)];
 }
 
 function parse(text: string): unknown {

@@ -1,6 +1,7 @@
 /** The IDLs of a service: those of its configuration, and those that an operator registered since it was started. */
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { listUndefinedTypes } from '@sluice/decode/idl/undefined-types';
 import { IdlRegistry, type RegisteredIdl, readRegistered } from '@sluice/decode/idl-registry';
 import { messageOf } from '@sluice/protocol/unknown-value';
 import type { Logger } from 'pino';
@@ -49,16 +50,17 @@ export class IdlStore {
 
   list(): readonly IdlDescription[] {
     return this.#all.flatMap((idl) =>
-      readRegistered(idl).map(({ address, name }) => ({
+      readRegistered(idl).map((description) => ({
         name: idl.name,
-        program: name,
-        programId: address ?? '',
+        program: description.name,
+        programId: description.address ?? '',
         fromSlot: idl.fromSlot ?? null,
         toSlot: idl.toSlot ?? null,
         origin:
           this.#registered.get(idl.name) === idl
             ? ('operator' as const)
             : ('configuration' as const),
+        undefinedTypes: listUndefinedTypes(description),
       })),
     );
   }

@@ -19,6 +19,8 @@ export interface IdlDescription {
   readonly fromSlot: number | null;
   readonly toSlot: number | null;
   readonly origin: 'configuration' | 'operator';
+  /** The types that it uses and does not define, each with a place. Values with them are not decoded. */
+  readonly undefinedTypes: readonly string[];
 }
 
 /** The IDLs that an operator lists and changes. */

@@ -18,7 +18,8 @@ const idls: AdminIdls = {
     [...registered.values()].flatMap((idl) =>
       readRegistered(idl).map(({ name: program, address = '' }) => {
         const { name, fromSlot = null, toSlot = null } = idl;
-        return { name, program, programId: address, fromSlot, toSlot, origin: 'operator' as const };
+        const rest = { origin: 'operator', undefinedTypes: [] } as const;
+        return { name, program, programId: address, fromSlot, toSlot, ...rest };
       }),
     ),
   put: (idl) => {

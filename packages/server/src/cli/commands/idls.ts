@@ -159,5 +159,9 @@ function formatIdls(idls: readonly IdlDescription[]): string {
     ...[name, program, programId, origin],
     ...[fromSlot, toSlot].map((slot) => (slot === null ? '' : String(slot))),
   ]);
-  return formatTable([['IDL', 'program', 'address', 'origin', 'from slot', 'to slot'], ...rows]);
+  const notes = idls.flatMap(({ name, undefinedTypes }) =>
+    undefinedTypes.map((type) => `${name} does not define the type ${type}\n`),
+  );
+  const heading = ['IDL', 'program', 'address', 'origin', 'from slot', 'to slot'];
+  return formatTable([heading, ...rows]) + notes.join('');
 }
