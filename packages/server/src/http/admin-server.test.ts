@@ -170,6 +170,7 @@ test('behavior: an operator registers an IDL with its slots, lists and removes i
     fromSlot: 5,
     toSlot: 9,
     origin: 'operator',
+    undefinedTypes: [],
   };
   expect(JSON.parse(textOf(await get('/idls')))).toEqual([expected]);
   expect((await get('/idls/amm.json', 'DELETE')).status).toBe(200);
