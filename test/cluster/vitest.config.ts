@@ -13,6 +13,7 @@ const project = (name: string, order: number, options: object) => ({
 });
 
 const storm = 'test/cluster/storm.test.ts';
+const measured = 'test/cluster/{speed,writer-cost}.test.ts';
 
 /**
  * Tests with real object stores and message servers. `storm.test.ts` measures for how long the head does not advance, so it
@@ -26,9 +27,11 @@ export default defineConfig({
       project('storm', 0, { include: [storm] }),
       project('cluster', 1, {
         include: ['test/cluster/**/*.test.ts'],
-        exclude: [storm],
+        exclude: [storm, measured],
         maxWorkers: 2,
       }),
+      // They measure, so nothing else runs meanwhile, and they have a command of their own.
+      project('speed', 2, { include: [measured], fileParallelism: false }),
     ],
   },
 });
