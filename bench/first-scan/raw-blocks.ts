@@ -39,7 +39,7 @@ const sampleBlockCount = 12;
 /** About 100 MB of blocks: enough for the code to be optimized, and read within a second. */
 const warmBlockCount = 40;
 const simulatedFirstSlot = 1_000;
-/** The service evaluates the newest slots once for all clients with the same query, and caches their lines. These blocks are more than that. */
+/** Blocks above those that are measured, so that none of the latter is among the newest slots, whose lines the service caches. */
 const emptyBlockCount = STREAM_LIMITS.sharedSlotCountMax + 16;
 
 /** Finds or creates the files. New files are written to `folder`. */

@@ -134,7 +134,7 @@ export class RowTexts {
     return this.keyId(transaction, this.#at(layout.DECODING_INS_ACCOUNTS, start + position));
   }
 
-  /** Returns the data of the events in the log lines of an instruction, then of those that the program recorded by calling itself. */
+  /** Returns the data of the events of an instruction: first those in its log lines, then those that the program recorded by calling itself. */
   #events(transaction: number, row: number): DataRange[] {
     const events: DataRange[] = [];
     const position = row - this.#at(layout.DECODING_INS_STARTS, transaction);

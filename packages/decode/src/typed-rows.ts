@@ -17,7 +17,7 @@ export class TypedRows {
   readonly buffers: readonly ColumnBuffer[];
   /** For each account the position among those that were passed, or -1, by row. */
   readonly accounts: readonly Int32Array[];
-  /** For each mint its decimals, or -1 if they are not known, by row. */
+  /** A list for each mint column, with the decimals of the mint in each row, or -1 if they are unknown. */
   readonly decimals: readonly ColumnBuffer[];
   /** Why a row has no values. */
   readonly errors: ColumnBuffer;

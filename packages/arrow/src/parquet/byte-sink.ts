@@ -33,7 +33,7 @@ export class ByteSink {
     return this.#bytes.subarray(0, this.length);
   }
 
-  /** The memory itself, of which only `length` bytes are used. */
+  /** A view of the whole memory. Only its first `length` bytes have been written. */
   get view(): DataView {
     this.#view ??= new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.length);
     return this.#view;

@@ -96,7 +96,7 @@ export function physicalType(type: LeafType): number {
   }
 }
 
-/** A column of the file: the values at the end of a path of fields. */
+/** A column of the file. A field that is a list or a struct becomes the columns of the fields inside of it, and `path` leads to one of them. */
 export interface Leaf {
   readonly path: readonly ArrowField[];
   readonly type: LeafType;

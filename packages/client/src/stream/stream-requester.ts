@@ -94,7 +94,7 @@ export class StreamRequester {
     }
   }
 
-  /** Checks that a 200 contains blocks. A service that responds so does not check the parent hash below this slot. */
+  /** Checks that a response with status 200 contains blocks: an empty one, below blocks that are known, confirms no parent hash. */
   async #requireLines(response: LinesResponse): Promise<void> {
     const { plan, limits, signal } = this.#options;
     try {

@@ -92,7 +92,7 @@ export function writeFileDurably<Result>(path: string, fill: (write: WriteAt) =>
   return result;
 }
 
-/** Writes all bytes at a position. Without a position they follow what was written before. */
+/** Writes all bytes at a position of the file, or, without a position, after the bytes that were written last. */
 export function writeAll(file: number, bytes: Uint8Array, position?: number): void {
   for (let done = 0; done < bytes.length; ) {
     const at = position === undefined ? null : position + done;

@@ -197,7 +197,7 @@ class ManifestFile {
     return known?.last === to && known.files.every(isComplete) ? known : undefined;
   }
 
-  /** Adds a range instead of those that it overlaps: the range at the end of an earlier export may have been shorter. */
+  /** Adds a range, and removes the ranges that it overlaps: the last range of an earlier export can be the beginning of this one. */
   async add(range: ExportedRange, signal: AbortSignal): Promise<void> {
     const { request, ranges } = this.#content;
     const isApart = ({ first, last }: ExportedRange) => first > range.last || last < range.first;

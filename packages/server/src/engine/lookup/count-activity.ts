@@ -254,7 +254,7 @@ export function listShortPrefixes({ segment, index }: EngineSegment): ReadonlyMa
   const lengths = new Map<number, number>();
   for (let number = 0; number < classes.count; number++) {
     const { program, prefix, isWhole } = classes.row(number);
-    // If the prefix is all of the data, it may be shorter than the prefixes of the program's other classes.
+    // Data that is shorter than a prefix is a class of its own, whose length says nothing about the other classes of the program.
     if (!isWhole && prefix.length < prefixBytesMax) lengths.set(program, prefix.length);
   }
   const texts = readKeyTexts(segment, [...lengths.keys()]);
