@@ -1,4 +1,3 @@
-import { elementAt } from '@sluice/base/element-at';
 import { BLOCK_KEYS_SHIFT } from '@sluice/kernels/layout/selection';
 import type { Selection } from '../query/query.ts';
 import { lowerBound } from '../segment/indexes/ascending-lists.ts';
@@ -106,7 +105,7 @@ export class EngineSegment {
       const starts = new Uint32Array(transactions.length + 1);
       let start = 0;
       for (let block = 0; block < transactions.length; block++) {
-        start += elementAt(transactions, block);
+        start += transactions.at(block);
         starts[block + 1] = start;
       }
       this.#transactionStarts = starts;

@@ -469,7 +469,7 @@ export function rowsOfBlocks({ open, pages }: GroupColumns, endBlock: number): B
     const { group } = set;
     const end = Math.min(group.firstBlock + group.blockCount, endBlock);
     for (let block = group.firstBlock; block < end; block++) {
-      const rewardEnd = firstReward + elementAt(segment.counts.rewards, block);
+      const rewardEnd = firstReward + segment.counts.rewards.at(block);
       const first = (transactionStarts[block] as number) - group.firstTransaction;
       const last = (transactionStarts[block + 1] as number) - group.firstTransaction;
       const firstTransaction = set.positionOf(first);

@@ -268,11 +268,12 @@ interface TransactionRange {
 function transactionsIn({ headers, counts }: Segment, range: BlockRange): TransactionRange {
   let first = 0;
   let end = 0;
-  counts.transactions.forEach((count, block) => {
+  for (let block = 0; block < headers.length; block++) {
     const number = headers.numberAt(block);
+    const count = counts.transactions.at(block);
     if (number < range.first) first += count;
     if (number <= range.last) end += count;
-  });
+  }
   return { first, end: Math.max(first, end) };
 }
 

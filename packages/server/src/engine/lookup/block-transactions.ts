@@ -13,10 +13,11 @@ export class BlockTransactions {
     this.#headers = segment.headers;
     this.#starts = new Uint32Array(segment.blockCount + 1);
     let start = 0;
-    segment.counts.transactions.forEach((count, block) => {
-      start += count;
+    const { transactions } = segment.counts;
+    for (let block = 0; block < transactions.length; block++) {
+      start += transactions.at(block);
       this.#starts[block + 1] = start;
-    });
+    }
   }
 
   /** Returns the blocks and the transactions of a slot range. The ends are exclusive. */

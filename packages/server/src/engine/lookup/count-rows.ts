@@ -1,4 +1,3 @@
-import { elementAt } from '@sluice/base/element-at';
 import type { Steps } from '@sluice/base/time-slices';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import type { Selection } from '../../query/query.ts';
@@ -61,7 +60,7 @@ function countStored(
   for (let block = headers.firstAtOrAfter(first); block < end; block++) {
     let total = 0;
     for (const array of arrays) {
-      const count = elementAt(counts[array], block);
+      const count = counts[array].at(block);
       sum[array] += count;
       total += count;
     }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { elementAt } from '@sluice/base/element-at';
 import type { Steps } from '@sluice/base/time-slices';
 import { RECORD_ARRAY_NAMES } from '@sluice/protocol/field-table';
 import type { Selection } from '../../query/query.ts';
@@ -38,7 +37,7 @@ export function* digestBlocks(
         const position = (block - first) * DIGEST_ENTRY.length;
         entries.writeBigUInt64LE(BigInt(headers.numberAt(block)), position);
         for (const [i, array] of RECORD_ARRAY_NAMES.entries()) {
-          const count = elementAt(segment.counts[array], block);
+          const count = segment.counts[array].at(block);
           entries.writeUInt32LE(count, position + DIGEST_ENTRY.counts + 4 * i);
         }
         entries.set(hash.update(piece.subarray(start, at)).digest(), position + 32);

@@ -1,4 +1,3 @@
-import { elementAt } from '@sluice/base/element-at';
 import * as layout from '@sluice/kernels/layout/selection';
 import { RECORD_ARRAY_NAMES, type RecordArray } from '@sluice/protocol/field-table';
 import { mapKeys } from '@sluice/protocol/typed-keys';
@@ -45,7 +44,7 @@ export function estimateSegment(
   let candidateBlockCount = 0;
   for (let block = span.blockStart; block < span.blockEnd; block++) {
     const [from, to] = sliceOf(candidates, byBlock.startOf(block), byBlock.startOf(block + 1));
-    const rewardCount = hasRewards ? elementAt(segment.counts.rewards, block) : 0;
+    const rewardCount = hasRewards ? segment.counts.rewards.at(block) : 0;
     if (to > from || rewardCount > 0) candidateBlockCount++;
   }
   const sections = neededSections(items, selection);
@@ -84,7 +83,7 @@ function fewestRows(
   for (let block = blockStart; block < blockEnd; block++) {
     let hasLine = includeAllBlocks;
     for (const array of whole) {
-      const count = elementAt(counts[array], block);
+      const count = counts[array].at(block);
       fewest[array] += count;
       hasLine ||= count > 0;
     }
@@ -129,7 +128,7 @@ function mostRows(
     let sum = 0;
     for (let block = span.blockStart; block < span.blockEnd; block++) {
       const [from, to] = sliceOf(candidates, byBlock.startOf(block), byBlock.startOf(block + 1));
-      if (to > from || array === 'rewards') sum += elementAt(segment.counts[array], block);
+      if (to > from || array === 'rewards') sum += segment.counts[array].at(block);
     }
     return sum;
   };

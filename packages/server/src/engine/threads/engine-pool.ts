@@ -70,6 +70,8 @@ interface PoolSegment {
   readonly location: SegmentLocation;
   readonly onClosed: () => void;
   readonly fetch: FetchRanges | undefined;
+  /** The threads that know the segment. A message to a thread costs a tenth of a millisecond, so only those that read it are told. */
+  readonly threads: Set<number>;
 }
 
 export interface PoolThread {
@@ -148,7 +150,7 @@ export class EnginePool {
     return this.#requestCount;
   }
 
-  /** Registers a segment with all threads, which open it when they need it. Calls `onClosed` once no thread reads it after `close`. */
+  /** Makes a segment known under a key. Calls `onClosed` once no thread reads it after `close`. */
   open(
     key: string,
     location: SegmentLocation,
@@ -157,9 +159,8 @@ export class EnginePool {
   ): void {
     assert(!this.#segments.has(key), 'a segment is opened once');
     const number = this.#nextSegment++;
-    this.#segments.set(key, { number, location, onClosed, fetch });
+    this.#segments.set(key, { number, location, onClosed, fetch, threads: new Set() });
     if (fetch !== undefined) this.#fetches.set(number, fetch);
-    this.#tellAll({ kind: 'open', segment: number, location });
   }
 
   /** Later runs decode by these IDLs, which must be readable. */
@@ -172,10 +173,11 @@ export class EnginePool {
   close(key: string): void {
     const segment = this.#segments.get(key);
     if (segment === undefined) return;
-    const { number, onClosed } = segment;
+    const { number, onClosed, threads } = segment;
     this.#segments.delete(key);
-    this.#closing.set(number, { threads: new Set(this.#threads.keys()), onClosed });
-    this.#tellAll({ kind: 'close', segment: number });
+    this.#closing.set(number, { threads, onClosed });
+    for (const thread of threads) this.#tell(thread, { kind: 'close', segment: number });
+    this.#endClosing(number);
   }
 
   /**
@@ -205,11 +207,13 @@ export class EnginePool {
     const selection = this.#numberOf(query.selection);
     if (signal?.aborted === true) cancel();
     else {
-      const segments = query.keys.map((key) => this.#find(key));
-      const lastSegment = query.lastKey === undefined ? undefined : this.#find(query.lastKey);
+      const open = query.keys.map((key) => this.#find(key));
+      const segments = open.map(({ number }) => number);
+      const lastSegment =
+        query.lastKey === undefined ? undefined : this.#find(query.lastKey).number;
       const how = { unit, turn, isUrgent, form };
       const run = { id, selection, range, segments, lastSegment, ...how };
-      this.#begin(run, query.partCount, queue);
+      this.#begin(run, open, queue, query.partCount);
     }
     const taken = this.#threads.map(() => 0);
     try {
@@ -242,11 +246,12 @@ export class EnginePool {
     this.#requestCount++;
     const segments = keys.map((key) => this.#find(key));
     // A segment is always assigned to the same thread, which then has its indexes in memory.
-    const parts = this.#divide(segments, (segment) => segment);
+    const parts = this.#divide(segments, ({ number }) => number);
+    for (const { items, thread } of parts) this.#tellOpen(thread, items);
     const results = await this.#lookups.start(parts, (id, { items, positions }) => ({
       kind: 'lookup',
       id,
-      segments: items,
+      segments: items.map(({ number }) => number),
       positions,
       // Numbered here, because the threads may have forgotten selections while the lookup waited.
       lookup: mapSelection(lookup, (selection) => this.#numberOf(selection)),
@@ -299,30 +304,52 @@ export class EnginePool {
     await Promise.all(this.#threads.map((thread) => thread.terminate()));
   }
 
-  #find(key: string): number {
+  #find(key: string): PoolSegment {
     const segment = this.#segments.get(key);
     assert(segment !== undefined, 'a segment is open while it is asked');
-    return segment.number;
+    return segment;
+  }
+
+  /** Makes segments known to a thread that will read them. */
+  #tellOpen(thread: number, segments: readonly PoolSegment[]): void {
+    for (const { number, location, threads } of segments) {
+      if (threads.has(thread)) continue;
+      threads.add(thread);
+      this.#tell(thread, { kind: 'open', segment: number, location });
+    }
   }
 
   /** Notes that a thread no longer reads a segment. */
   #letGo(number: number, thread: number): void {
+    this.#closing.get(number)?.threads.delete(thread);
+    this.#endClosing(number);
+  }
+
+  /** Ends closing a segment once no thread reads it. */
+  #endClosing(number: number): void {
     const closing = this.#closing.get(number);
-    if (closing === undefined) return;
-    closing.threads.delete(thread);
-    if (closing.threads.size > 0) return;
+    if (closing === undefined || closing.threads.size > 0) return;
     this.#closing.delete(number);
     this.#fetches.delete(number);
     closing.onClosed();
   }
 
   /** Sends the run to the threads that have a part in it. */
-  #begin(run: RunRequest, partCount = Number.POSITIVE_INFINITY, queue: PieceQueue): void {
+  #begin(
+    run: RunRequest,
+    segments: readonly PoolSegment[],
+    queue: PieceQueue,
+    partCount = Number.POSITIVE_INFINITY,
+  ): void {
     const threadCount = this.#threads.length;
     for (const thread of this.#threads.keys()) {
       const firstPart = (thread - (run.turn % threadCount) + threadCount) % threadCount;
-      if (firstPart < partCount) this.#tell(thread, { kind: 'run', run });
-      else queue.end(thread);
+      if (firstPart >= partCount) {
+        queue.end(thread);
+        continue;
+      }
+      this.#tellOpen(thread, segments);
+      this.#tell(thread, { kind: 'run', run });
     }
   }
 
@@ -373,8 +400,8 @@ export class EnginePool {
       else this.#receive(thread, message, buffers);
     });
     worker.on('error', (cause) => this.#replace(thread, cause));
-    for (const { number: segment, location } of this.#segments.values())
-      worker.postMessage({ kind: 'open', segment, location });
+    for (const { number: segment, location, threads } of this.#segments.values())
+      if (threads.has(thread)) worker.postMessage({ kind: 'open', segment, location });
     worker.postMessage({ kind: 'idls', idls: this.#idls });
     for (const [selection, number] of this.#selections)
       worker.postMessage({ kind: 'select', number, selection });

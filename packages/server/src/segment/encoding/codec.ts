@@ -129,7 +129,7 @@ export class KeyTexts {
 
   constructor(keys: Uint8Array) {
     this.length = keys.length / keyBytes;
-    this.#keys = keys.slice();
+    this.#keys = keys;
   }
 
   at(index: number): string {

@@ -11,6 +11,7 @@ import { crc32 } from 'node:zlib';
 import { CodedError } from '@sluice/base/errors';
 import { discard } from '@sluice/base/memory/discard';
 import { compress, decompress, joinInts, joinLongs, splitPlanes } from './codec.ts';
+import { PlaneInts } from './plane-ints.ts';
 
 export const unitEntryBytes = 28;
 
@@ -126,6 +127,17 @@ export function decodeUnit(stored: Uint8Array, entry: UnitEntry, name: string): 
         : undefined;
   if (raw === undefined) throw damaged(name, 'it does not decode');
   return raw;
+}
+
+/** Verifies a unit of integers and returns them without putting them together. */
+export function decodeInts(stored: Uint8Array, entry: UnitEntry, name: string): PlaneInts {
+  const { count, planes } = entry;
+  const isConstant = entry.codec === CODEC.constant;
+  if (isConstant) verifyUnit(stored, entry, name);
+  const decoded = isConstant ? stored : decodeUnit(stored, entry, name);
+  if (decoded.length !== planes * (isConstant ? 1 : count))
+    throw damaged(name, 'it does not decode');
+  return new PlaneInts(decoded, count, planes, isConstant);
 }
 
 function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): void {

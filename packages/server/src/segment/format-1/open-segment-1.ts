@@ -8,19 +8,17 @@ import { elementAt } from '@sluice/base/element-at';
 import { CodedError } from '@sluice/base/errors';
 import { ByteReader } from '../encoding/byte-stream.ts';
 import { ByteColumn, IntColumn, LongColumn } from '../encoding/growable.ts';
+import type { PlaneInts } from '../encoding/plane-ints.ts';
 import {
   checkEntry,
   damaged,
+  decodeInts,
   decodeUnit,
   joinIntUnit,
   joinLongUnit,
   type UnitEntry,
 } from '../encoding/unit.ts';
-import {
-  BLOCK_COLUMN_NAMES,
-  type BlockColumnName,
-  type BlockColumnOf,
-} from '../layout/block-columns.ts';
+import { BLOCK_COLUMN_NAMES, type BlockColumnName } from '../layout/block-columns.ts';
 import type { BlockCounts } from '../layout/block-counts.ts';
 import { COLUMN_NAMES, COLUMNS, type ColumnName } from '../layout/columns.ts';
 import { keyBytes } from '../layout/dictionary.ts';
@@ -107,12 +105,10 @@ class Segment1 implements RowSegment, BlockColumns {
     return keys;
   }
 
-  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array {
-    return joinIntUnit(this.readBlockBytes(name), this.#blockUnit(name));
-  }
-
-  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array {
-    return joinLongUnit(this.readBlockBytes(name), this.#blockUnit(name));
+  readBlockInts(name: BlockColumnName): PlaneInts {
+    const entry = this.#blockUnit(name);
+    const stored = this.#bytes.subarray(entry.offset, entry.offset + entry.storedLength);
+    return decodeInts(stored, entry, `blocks.${name}`);
   }
 
   readBlockBytes(name: BlockColumnName): Uint8Array {
@@ -144,9 +140,9 @@ class Segment1 implements RowSegment, BlockColumns {
     const { values } = txIndex;
     let row = 0;
     const { transactions } = this.#counts;
-    for (const count of transactions.subarray(firstBlock, firstBlock + blockCount)) {
+    for (let block = firstBlock; block < firstBlock + blockCount; block++) {
       let index = 0;
-      for (const end = row + count; row < end; row++) {
+      for (const end = row + transactions.at(block); row < end; row++) {
         index += values[row] as number;
         values[row] = index;
       }

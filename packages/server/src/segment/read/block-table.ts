@@ -2,16 +2,19 @@ import { elementAt } from '@sluice/base/element-at';
 import type { BlockHeader } from '@sluice/ledger/block';
 import { type BlockHash, type Slot, toSlot, trustedBlockHash } from '@sluice/ledger/primitives';
 import { KeyTexts } from '../encoding/codec.ts';
+import type { PlaneInts } from '../encoding/plane-ints.ts';
 import { damaged } from '../encoding/unit.ts';
 import type { BlockColumnOf } from '../layout/block-columns.ts';
 import type { BlockCounts } from '../layout/block-counts.ts';
 
+export type IntBlockColumn = BlockColumnOf<'int'> | BlockColumnOf<'long'>;
+export type ByteBlockColumn = BlockColumnOf<'bytes'>;
+
 /** The source of the columns of a block table, in any format. */
 export interface BlockColumns {
   readonly blockCount: number;
-  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array;
-  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array;
-  readBlockBytes(name: BlockColumnOf<'bytes'>): Uint8Array;
+  readBlockInts(name: IntBlockColumn): PlaneInts;
+  readBlockBytes(name: ByteBlockColumn): Uint8Array;
 }
 
 /** The values of `parentHashKind`. Every other value means that the hash is stored. */
@@ -25,18 +28,18 @@ const previousBlock = 1;
 export class BlockHeaders {
   readonly length: number;
   readonly #numbers: Float64Array;
-  readonly #parentDistances: BigUint64Array;
+  readonly #parentDistances: PlaneInts;
   readonly #hashes: KeyTexts;
-  readonly #parentKinds: Uint32Array;
+  readonly #parentKinds: PlaneInts;
   readonly #storedParents: KeyTexts;
-  readonly #heights: BigUint64Array;
-  readonly #heightNull: Uint32Array;
-  readonly #timestamps: BigUint64Array;
-  readonly #timestampNull: Uint32Array;
+  readonly #heights: PlaneInts;
+  readonly #heightNull: PlaneInts;
+  readonly #timestamps: PlaneInts;
+  readonly #timestampNull: PlaneInts;
 
   constructor(columns: BlockColumns) {
     const { blockCount } = columns;
-    const differences = columns.readBlockLongs('number');
+    const differences = columns.readBlockInts('number');
     // A wrong count is refused before memory for as many blocks is allocated.
     if (differences.length !== blockCount)
       throw damaged('blocks.number', 'it does not have a value for each block');
@@ -44,13 +47,13 @@ export class BlockHeaders {
     this.#numbers = new Float64Array(blockCount);
     let number = 0;
     for (let block = 0; block < blockCount; block++) {
-      number += Number(differences[block]);
+      number += differences.at(block);
       this.#numbers[block] = number;
     }
-    this.#parentDistances = columns.readBlockLongs('parentDistance');
-    this.#heights = columns.readBlockLongs('height');
+    this.#parentDistances = columns.readBlockInts('parentDistance');
+    this.#heights = columns.readBlockInts('height');
     this.#heightNull = columns.readBlockInts('heightNull');
-    this.#timestamps = columns.readBlockLongs('timestamp');
+    this.#timestamps = columns.readBlockInts('timestamp');
     this.#timestampNull = columns.readBlockInts('timestampNull');
     this.#hashes = new KeyTexts(columns.readBlockBytes('hash'));
     this.#parentKinds = columns.readBlockInts('parentHashKind');
@@ -78,28 +81,28 @@ export class BlockHeaders {
   }
 
   parentSlotAt(block: number): Slot {
-    return toSlot(this.numberAt(block) - Number(elementAt(this.#parentDistances, block)));
+    return toSlot(this.numberAt(block) - this.#parentDistances.at(block));
   }
 
   parentHashAt(block: number): BlockHash | null {
-    const kind = this.#parentKinds[block];
+    const kind = this.#parentKinds.at(block);
     if (kind === unknownParent) return null;
     if (kind === previousBlock) return block === 0 ? null : this.hashAt(block - 1);
     let stored = 0;
     for (let before = 0; before < block; before++) {
-      const other = this.#parentKinds[before];
+      const other = this.#parentKinds.at(before);
       if (other !== unknownParent && other !== previousBlock) stored++;
     }
     return trustedBlockHash(this.#storedParents.at(stored));
   }
 
   heightAt(block: number): number | null {
-    return this.#heightNull[block] === 1 ? null : Number(elementAt(this.#heights, block));
+    return this.#heightNull.at(block) === 1 ? null : this.#heights.at(block);
   }
 
   timestampAt(block: number): bigint | null {
-    if (this.#timestampNull[block] === 1) return null;
-    return BigInt.asIntN(64, elementAt(this.#timestamps, block));
+    if (this.#timestampNull.at(block) === 1) return null;
+    return BigInt.asIntN(64, this.#timestamps.bigintAt(block));
   }
 
   toArray(): BlockHeader[] {
@@ -120,7 +123,7 @@ export class BlockHeaders {
 }
 
 /** The number of records of each kind, by block. */
-export type CountColumns = Readonly<Record<keyof BlockCounts, Uint32Array>>;
+export type CountColumns = Readonly<Record<keyof BlockCounts, PlaneInts>>;
 
 export function readCounts(columns: BlockColumns): CountColumns {
   return {
@@ -135,11 +138,11 @@ export function readCounts(columns: BlockColumns): CountColumns {
 
 export function countsAt(columns: CountColumns, block: number): BlockCounts {
   return {
-    transactions: elementAt(columns.transactions, block),
-    instructions: elementAt(columns.instructions, block),
-    logs: elementAt(columns.logs, block),
-    balances: elementAt(columns.balances, block),
-    tokenBalances: elementAt(columns.tokenBalances, block),
-    rewards: elementAt(columns.rewards, block),
+    transactions: columns.transactions.at(block),
+    instructions: columns.instructions.at(block),
+    logs: columns.logs.at(block),
+    balances: columns.balances.at(block),
+    tokenBalances: columns.tokenBalances.at(block),
+    rewards: columns.rewards.at(block),
   };
 }

@@ -4,15 +4,10 @@ import { discard } from '@sluice/base/memory/discard';
 import type { BlockHeader } from '@sluice/ledger/block';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { chunkBytes, findDamagedChunk } from '../encoding/chunk-checksums.ts';
-import {
-  damaged,
-  decodeUnit,
-  joinIntUnit,
-  joinLongUnit,
-  type UnitEntry,
-} from '../encoding/unit.ts';
+import type { PlaneInts } from '../encoding/plane-ints.ts';
+import { damaged, decodeInts, decodeUnit, joinIntUnit, type UnitEntry } from '../encoding/unit.ts';
 import { readVarints } from '../encoding/varint.ts';
-import { BLOCK_COLUMNS, type BlockColumnOf } from '../layout/block-columns.ts';
+import { BLOCK_COLUMNS } from '../layout/block-columns.ts';
 import type { BlockCounts } from '../layout/block-counts.ts';
 import { pagedSectionCount } from '../layout/columns.ts';
 import { keyBytes } from '../layout/dictionary.ts';
@@ -28,7 +23,14 @@ import {
 } from '../layout/directory.ts';
 import { pageCountOf } from '../layout/group-entry.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
-import { BlockHeaders, type CountColumns, countsAt, readCounts } from './block-table.ts';
+import {
+  BlockHeaders,
+  type ByteBlockColumn,
+  type CountColumns,
+  countsAt,
+  type IntBlockColumn,
+  readCounts,
+} from './block-table.ts';
 import { decodeGroup, sectionName } from './decode-group.ts';
 
 /** The source of a segment's bytes: memory, or a file read by range. Synchronous, for use in worker threads. */
@@ -232,17 +234,14 @@ export class Segment {
     return joinIntUnit(this.#decode(entry, partName(kind, number)), entry);
   }
 
-  readBlockInts(name: BlockColumnOf<'int'>): Uint32Array {
-    return this.readIntUnit(PART.blockColumn, BLOCK_COLUMNS[name].id);
-  }
-
-  readBlockLongs(name: BlockColumnOf<'long'>): BigUint64Array {
+  readBlockInts(name: IntBlockColumn): PlaneInts {
     const { id } = BLOCK_COLUMNS[name];
     const entry = this.partEntry(PART.blockColumn, id);
-    return joinLongUnit(this.#decode(entry, partName(PART.blockColumn, id)), entry);
+    const stored = this.bytes.read(entry.offset, entry.storedLength);
+    return decodeInts(stored, entry, partName(PART.blockColumn, id));
   }
 
-  readBlockBytes(name: BlockColumnOf<'bytes'>): Uint8Array {
+  readBlockBytes(name: ByteBlockColumn): Uint8Array {
     return this.readUnit(PART.blockColumn, BLOCK_COLUMNS[name].id);
   }
 
