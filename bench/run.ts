@@ -13,6 +13,7 @@ import { historyBenchmark } from './history/history-benchmark.ts';
 import { lookupBenchmark } from './lookup/lookup-benchmark.ts';
 import { lookupsBenchmark } from './lookup/lookups-benchmark.ts';
 import { normalizeBenchmark } from './normalize.ts';
+import { mergesBenchmark } from './service/merges-benchmark.ts';
 import { serviceBenchmark } from './service/service-benchmark.ts';
 import { simulatorBenchmark } from './simulator/simulator-benchmark.ts';
 import { sourcesBenchmark } from './sources-benchmark.ts';
@@ -32,6 +33,7 @@ const benchmarks: readonly Benchmark[] = [
   lookupBenchmark,
   historyBenchmark,
   lookupsBenchmark,
+  mergesBenchmark,
   binaryImportBenchmark,
   sourcesBenchmark,
   clientBenchmark,

@@ -24,6 +24,8 @@ import { datasetName } from '../service/processes.ts';
 import { simulatedRecords } from '../simulated-records.ts';
 
 export interface DatasetShape {
+  /** The name of the dataset; that of the other benchmarks if absent. */
+  readonly name?: string;
   readonly seed: number;
   readonly segmentCount: number;
   readonly transactionsPerBlock: number;
@@ -53,14 +55,15 @@ export async function makeDataset(
   shape: DatasetShape,
   onProgress: (share: number) => void = () => undefined,
 ): Promise<void> {
-  const datasetFolder = join(folder, datasetName);
+  const { name = datasetName } = shape;
+  const datasetFolder = join(folder, name);
   const rules = {
     genesisHash: null,
     votes: 'drop',
     metaOptional: false,
     allowMissing: [],
   } as const;
-  await createDataset(datasetFolder, { name: datasetName, aliases: [], ...rules }, { fs: nodeFs });
+  await createDataset(datasetFolder, { name, aliases: [], ...rules }, { fs: nodeFs });
   const limits = shape.mergeBytes === undefined ? {} : { mergeBytes: shape.mergeBytes };
   const makeIndex = makeIndexInThread;
   const dependencies = { fs: nodeFs, clock: systemClock, isLockHeld: () => true, makeIndex };
