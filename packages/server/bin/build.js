@@ -1,5 +1,5 @@
 // Builds outputs that are missing or older than their sources: TypeScript with project references, kernels with
-// AssemblyScript, the web application with Vite.
+// AssemblyScript, the web application with Vite, one bundle of the command with esbuild.
 //
 // This file and its siblings are JavaScript, because they run before anything is built. All output goes to stderr, so
 // that it does not mix with the output of a command. Concurrent builds wait for each other with a lock folder.
@@ -18,11 +18,13 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { takeLock } from './build-lock.js';
+import { bundleCommand } from './bundle-command.js';
 
 const serverFolder = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(dirname(serverFolder));
 const lockFolder = join(root, '.build-lock');
 const stampFile = join(serverFolder, 'dist', '.stamp');
+const bundleFolder = join(serverFolder, 'dist', 'bundle');
 const packageNames = [
   'base',
   'protocol',
@@ -66,6 +68,7 @@ const toolFiles = [
   'package-lock.json',
   'packages/server/bin/build.js',
   'packages/server/bin/build-lock.js',
+  'packages/server/bin/bundle-command.js',
 ];
 const configurationFiles = [
   ...toolFiles,
@@ -126,7 +129,8 @@ function hasStamp(file, digest) {
 
 function isBuilt(digest) {
   const isThere = ({ sources, output }) => existsSync(output) || !existsSync(sources);
-  return projects.every(isThere) && existsSync(webStampFile) && hasStamp(stampFile, digest);
+  const areThere = [webStampFile, bundleFolder].every((path) => existsSync(path));
+  return areThere && projects.every(isThere) && hasStamp(stampFile, digest);
 }
 
 function find(tool) {
@@ -214,6 +218,18 @@ function prune() {
   }
 }
 
+async function bundle() {
+  rmSync(bundleFolder, { recursive: true, force: true });
+  const esbuild = await import(pathToFileURL(find('esbuild/lib/main.js')).href);
+  const entry = join(serverFolder, 'dist', 'cli', 'main.js');
+  try {
+    await bundleCommand(esbuild, { entry, outFolder: bundleFolder });
+  } finally {
+    // It is a process, which would otherwise run as long as the command.
+    await esbuild.stop();
+  }
+}
+
 /** A first build takes a minute or more, so each part reports its progress. */
 function report(text) {
   process.stderr.write(`sluice: ${text}\n`);
@@ -229,6 +245,7 @@ async function compile() {
   const failed = (await Promise.allSettled(steps)).find(({ status }) => status === 'rejected');
   if (failed) throw failed.reason;
   prune();
+  await bundle();
 }
 
 async function buildLocked(force) {

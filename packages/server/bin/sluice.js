@@ -16,7 +16,7 @@ process.stdout.on('error', (error) => {
 });
 
 await buildOrExit();
-const entry = new URL('../dist/cli/main.js', import.meta.url);
+const entry = new URL('../dist/bundle/main.js', import.meta.url);
 if (!existsSync(entry)) {
   process.stderr.write('sluice: there is neither a build nor sources to build it from\n');
   process.exit(70);
