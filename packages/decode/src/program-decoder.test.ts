@@ -209,6 +209,7 @@ describe('slots', () => {
     ['not JSON', '{'],
     ['no object', '[]'],
     ['no name', '{}'],
+    ['an impossible address', JSON.stringify({ address: 'x', name: 'a', instructions: [] })],
     [
       'an unknown type',
       JSON.stringify({

@@ -1,4 +1,5 @@
 /** Reads values from the JSON of an IDL. A member that does not have the expected type is an error with its path. */
+import { decodeBase58 } from '@sluice/base/base58';
 import { CodedError } from '@sluice/base/errors';
 import { hasMembers } from '@sluice/protocol/unknown-value';
 
@@ -6,6 +7,7 @@ export type Json = Readonly<Record<string, unknown>>;
 
 /** An IDL is described by at most this many nested values, so that a hostile one does not exhaust the stack. */
 const depthMax = 100;
+const addressBytes = 32;
 
 export function refuseIdl(path: string, expected: string): never {
   throw new CodedError('idl-invalid', { path: path === '' ? 'the IDL' : path, expected });
@@ -19,6 +21,14 @@ export function objectAt(value: unknown, path: string): Json {
 
 export function textAt(value: unknown, path: string): string {
   return typeof value === 'string' ? value : refuseIdl(path, 'a text');
+}
+
+/** Returns the address of a program. */
+export function addressAt(value: unknown, path: string): string {
+  const text = textAt(value, path);
+  return decodeBase58(text)?.length === addressBytes
+    ? text
+    : refuseIdl(path, `base58 of ${addressBytes} bytes`);
 }
 
 export function numberAt(value: unknown, path: string): number {

@@ -23,14 +23,23 @@ import {
   u8,
   u32,
 } from '../program-description.ts';
-import { bytesAt, type Json, listAt, numberAt, objectAt, refuseIdl, textAt } from './idl-input.ts';
+import {
+  addressAt,
+  bytesAt,
+  type Json,
+  listAt,
+  numberAt,
+  objectAt,
+  refuseIdl,
+  textAt,
+} from './idl-input.ts';
 
 export function readAnchorIdl(value: unknown): ProgramDescription {
   const idl = objectAt(value, '');
   const address = idl['address'] ?? memberOf(idl['metadata'], 'address');
   const types = new AnchorTypes(idl);
   return {
-    address: address === undefined ? undefined : textAt(address, 'address'),
+    address: address === undefined ? undefined : addressAt(address, 'address'),
     name: readName(idl),
     instructions: listAt(idl['instructions'], 'instructions').map(([each, path]) =>
       readInstruction(objectAt(each, path), path, types),

@@ -18,7 +18,15 @@ import {
   sized,
   type TextEncoding,
 } from '../program-description.ts';
-import { type Json, listAt, numberAt, objectAt, refuseIdl, textAt } from './idl-input.ts';
+import {
+  addressAt,
+  type Json,
+  listAt,
+  numberAt,
+  objectAt,
+  refuseIdl,
+  textAt,
+} from './idl-input.ts';
 
 export function readCodamaIdl(value: unknown): readonly ProgramDescription[] {
   const root = objectAt(value, '');
@@ -54,7 +62,7 @@ function readProgram(
     ([each, at]) => withSubInstructions(each, at),
   );
   return {
-    address: textAt(program['publicKey'], `${path}.publicKey`),
+    address: addressAt(program['publicKey'], `${path}.publicKey`),
     name: textAt(program['name'], `${path}.name`),
     instructions: instructions.map(([each, at]) => readInstruction(each, at)),
     events: listAt(program['events'], `${path}.events`).map(([each, at]) =>

@@ -27,6 +27,7 @@ test('behavior: files and folders of the configuration are read with their slots
       { path: join(folder, 'all'), fromSlot: 100 },
       { path: join(folder, 'old.json'), programId: program, toSlot: 99 },
       { path: join(folder, 'absent.json') },
+      { path: join(folder, 'all'), fromSlot: 101, toSlot: 100 },
     ],
     log,
   );
@@ -36,7 +37,8 @@ test('behavior: files and folders of the configuration are read with their slots
   expect([99, 100].map(nameAt)).toEqual(['old', 'new']);
   expect(lines.filter((line) => line.includes('b.json'))).toHaveLength(1);
   expect(lines.filter((line) => line.includes('absent.json'))).toHaveLength(1);
-  expect(lines).toHaveLength(2);
+  expect(lines.filter((line) => line.includes('fromSlot is above toSlot'))).toHaveLength(1);
+  expect(lines).toHaveLength(3);
 });
 
 test('behavior: the IDLs of an operator stay when the configuration is read again, and replace those with the same name', () => {

@@ -81,6 +81,10 @@ export class IdlStore {
 export function readConfiguredIdls(entries: Config['idl'], log: Logger): readonly RegisteredIdl[] {
   const idls = new Map<string, RegisteredIdl>();
   for (const { path, programId, fromSlot, toSlot } of entries) {
+    if (fromSlot !== undefined && toSlot !== undefined && fromSlot > toSlot) {
+      log.error({ path, fromSlot, toSlot }, 'the IDLs are not used: fromSlot is above toSlot');
+      continue;
+    }
     for (const file of filesOf(path, log)) {
       const idl = readFile(file, log);
       if (idl === undefined) continue;
