@@ -33,39 +33,63 @@ export class TypedRows {
   }
 }
 
+/** The rows of instructions. A row is looked up when it is needed, because most are read without it. */
+export interface ListedRows {
+  readonly count: number;
+  readonly at: (i: number) => TableRow;
+}
+
 export interface TypedSource {
   /** The texts of all keys of the rows are in memory, because the memory must not move between finding events and reading them. */
   readonly texts: RowTexts;
   /** Needed if decimals are wanted. */
   readonly decimals: MintDecimals | undefined;
+  /** Reads the rows of instructions that are simple, and returns a byte for each row, which is 1 if it was read. */
+  readonly readSimple: (typed: TypedRows) => Uint8Array | undefined;
 }
 
 export function readTypedRows(
   decoded: DecodedLayout,
-  rows: readonly TableRow[],
-  { texts, decimals }: TypedSource,
+  rows: ListedRows,
+  source: TypedSource,
 ): TypedRows {
+  const { texts, readSimple } = source;
   const isOwn = programTest(decoded, texts);
   const events = decoded.isEvent ? findEvents(decoded.name, rows, texts, isOwn) : undefined;
-  const typed = new TypedRows(decoded, events?.length ?? rows.length);
+  const typed = new TypedRows(decoded, events?.length ?? rows.count);
   const { buffers, accounts, errors } = typed;
   const target = { name: decoded.name, columns: decoded.columns, buffers, accounts };
+  const isRead = readSimple(typed);
   for (let i = 0; i < typed.count; i++) {
+    if (isRead?.[i] === 1) continue;
     const found = events?.[i];
-    const row = elementAt(rows, found?.position ?? i);
+    const row = rows.at(found?.position ?? i);
     if (found !== undefined) {
       if (typed.positions !== undefined) typed.positions[i] = found.position;
       typed.indexes.ints[i] = found.index;
     }
     const reason = isOwn(row) ? readRow(texts, row, i, { target, event: found?.event }) : NOT_OWN;
     errors.texts[i] = reason ?? null;
-    for (let number = 0; number < decoded.mints.length; number++) {
-      const mint = mintOf(typed, elementAt(decoded.mints, number), i, { texts, row });
+  }
+  if (decoded.mints.length > 0) findDecimals(typed, decoded.mints, rows, source);
+  return typed;
+}
+
+/** Fills in the decimals of the mints of each row. */
+function findDecimals(
+  typed: TypedRows,
+  mints: readonly MintSource[],
+  rows: ListedRows,
+  { texts, decimals }: TypedSource,
+): void {
+  for (let i = 0; i < typed.count; i++) {
+    const row = rows.at(typed.positions?.[i] ?? i);
+    for (let number = 0; number < mints.length; number++) {
+      const mint = mintOf(typed, elementAt(mints, number), i, { texts, row });
       const known = mint === undefined ? -1 : (decimals?.find(row.transaction, mint) ?? -1);
       elementAt(typed.decimals, number).ints[i] = known;
     }
   }
-  return typed;
 }
 
 const NOT_OWN = 'this is another program';
@@ -90,13 +114,13 @@ interface PlacedEvent extends FoundEvent {
 
 function findEvents(
   name: string,
-  rows: readonly TableRow[],
+  rows: ListedRows,
   texts: RowTexts,
   isOwn: (row: TableRow) => boolean,
 ): readonly PlacedEvent[] {
   const events: PlacedEvent[] = [];
-  for (let position = 0; position < rows.length; position++) {
-    const row = elementAt(rows, position);
+  for (let position = 0; position < rows.count; position++) {
+    const row = rows.at(position);
     if (!isOwn(row)) continue;
     for (const { index, event } of texts.eventsNamed(name, row))
       events.push({ index, event, position });

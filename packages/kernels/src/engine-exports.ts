@@ -41,6 +41,16 @@ export interface EngineExports extends PageDecoder, GatherExports {
       capacity: number,
     ]
   ): number;
+  readTypedRows(
+    ...args: [
+      table: number,
+      layout: number,
+      rows: number,
+      transactions: number,
+      count: number,
+      isRead: number,
+    ]
+  ): void;
   setDecoder(table: number, id: number, blockEnd: number, decoder: number): void;
   base58Initialize(base: number): void;
   base58Encode(bytes: number, length: number, out: number): number;

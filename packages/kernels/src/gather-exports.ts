@@ -69,6 +69,19 @@ export interface GatherExports {
     count: number,
     out: number,
   ): void;
+  gatherAccountKeys(
+    ...args: [
+      column: number,
+      width: number,
+      starts: number,
+      numbers: number,
+      rows: number,
+      transactions: number,
+      count: number,
+      out: number,
+      valid: number,
+    ]
+  ): number;
   gatherKeysOrNull(
     ...args: [
       column: number,

@@ -16,8 +16,8 @@ export {
   gatherFlags, gatherInts, gatherIntsOrNull, gatherLongs, gatherNulls, gatherOutcomes, gatherTransactionInts,
 } from './engine/gather/values';
 export {
-  beginKeys, copyKeyBytes, copyKeyTexts, endKeys, gatherKeyIds, gatherKeyLists, gatherKeyRanges, gatherKeys, gatherKeysOrNull, gatherPayers, hasMissingKey,
-  keyCount,
+  beginKeys, copyKeyBytes, copyKeyTexts, endKeys, gatherAccountKeys, gatherKeyIds, gatherKeyLists, gatherKeyRanges, gatherKeys, gatherKeysOrNull, gatherPayers,
+  hasMissingKey, keyCount,
 } from './engine/gather/keys';
 export { gatherCoded, gatherEscaped, gatherHex, gatherNullTexts, gatherRanges } from './engine/gather/texts';
 export { gatherSignatureBytes, gatherSignatureLists, gatherSignatures, gatherUnsigned } from './engine/gather/signatures';
@@ -26,3 +26,4 @@ export { copyKeys, keyText } from './common/texts';
 export { DATA_TEXTS_BYTES, setDataTexts } from './engine/data-texts';
 export { DECODING_CACHE_BYTES, setDecodingCache, writeDecodedRows } from './engine/decode/write-decoded';
 export { setDecoder } from './engine/decode/decoder-table';
+export { readTypedRows } from './engine/decode/read-typed';

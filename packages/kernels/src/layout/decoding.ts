@@ -138,3 +138,18 @@ export const DECODER_ENTRY_COUNT = 1024;
 /** The host clears the table when this many entries are used. */
 export const DECODER_ENTRY_COUNT_MAX = 512;
 export const DECODING_BYTES = 16496;
+
+/** A simple layout, whose values the kernel reads into columns: the id of the program's key, and how many bytes the data has at least. */
+export const SIMPLE_PROGRAM = 0;
+export const SIMPLE_BYTES_MIN = 4;
+/** The address and length of the bytes with which the data starts. */
+export const SIMPLE_TAG = 8;
+export const SIMPLE_TAG_LENGTH = 12;
+/** The numbers of values and of accounts. The values follow, then the accounts. */
+export const SIMPLE_VALUE_COUNT = 16;
+export const SIMPLE_ACCOUNT_COUNT = 20;
+export const SIMPLE_BYTES = 24;
+/** A value: its offset in the data, OP_U8 to OP_I64, and the address of its column. Those of 64 bits take 8 bytes there, others 4. */
+export const SIMPLE_VALUE_BYTES = 12;
+/** An account: its number among those that are passed, or -1, and the address of the column with this number, or -1 if it was not passed. */
+export const SIMPLE_ACCOUNT_BYTES = 8;

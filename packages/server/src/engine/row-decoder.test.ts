@@ -102,6 +102,16 @@ function typedRows(decoded: DecodedLayout, idls: IdlRegistry, addresses: 'text' 
 const eventNames = (idls: IdlRegistry, programId: string) =>
   new Set(idls.descriptions(programId).flatMap(({ events }) => events.map(({ name }) => name)));
 
+/** Returns the IDL of the AMM with other arguments of an instruction. */
+function withArguments(name: string, types: readonly string[]): string {
+  const idl = JSON.parse(files.find((file) => file.name === 'amm.json')?.text ?? '') as {
+    instructions: { name: string; args: { name: string; type: string }[] }[];
+  };
+  const found = idl.instructions.find((instruction) => instruction.name === name);
+  if (found !== undefined) found.args = types.map((type, i) => ({ name: `part_${i}`, type }));
+  return JSON.stringify(idl);
+}
+
 interface ReferenceBlock {
   readonly instructions?: readonly (DecodedRow & { readonly transactionIndex: number })[];
   readonly tokenBalances?: readonly {
@@ -237,6 +247,25 @@ describe('decoded rows', () => {
       const expected = all.filter((row) => row.programId === programId);
       expect(rows.map((row) => typedValues(row, columns))).toEqual(
         expected.map(({ decoded }) => decodedValues(decoded, name, columns)),
+      );
+    }
+  });
+
+  test('behavior: integers of all widths, and what is left to the host, have the values of the decoded form', () => {
+    const forms = [
+      ['u8', 'i8', 'u16', 'i16', 'u32', 'i32'],
+      ['i64', 'u64'],
+      ['u8', 'bool', 'u16', 'u32', 'u64'],
+      ['u64', 'u64', 'u64'],
+    ];
+    for (const types of forms) {
+      const idls = new IdlRegistry([{ name: 'amm.json', text: withArguments('swap', types) }]);
+      const columns = typedColumnsOf(idls.descriptions(swap), 'swap');
+      if (columns === undefined) throw new Error('the IDL has the instruction');
+      const decoded = { ...plainLayout, programId: swap, name: 'swap', columns };
+      const expected = referenceRows(idls).filter(({ programId }) => programId === swap);
+      expect(typedRows(decoded, idls, 'text').map((row) => typedValues(row, columns))).toEqual(
+        expected.map((row) => decodedValues(row.decoded, 'swap', columns)),
       );
     }
   });

@@ -8,12 +8,15 @@ import type { DecodedLayout } from '@sluice/decode/decoded-layout';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import { type BalanceColumns, MintDecimals } from '@sluice/decode/mint-decimals';
 import { RowTexts, type TableRow } from '@sluice/decode/row-texts';
+import { simpleLayoutOf } from '@sluice/decode/simple-layout';
 import { readTypedRows, type TypedRows } from '@sluice/decode/typed-rows';
 import * as layout from '@sluice/kernels/layout/decoding';
 import type { RowLists } from './arrow/batch-memory.ts';
+import type { EngineSegment } from './engine-segment.ts';
 import { type GroupColumns, rowsOfBlocks } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
+import { type ProgramLayout, readSimpleRows } from './read-simple-rows.ts';
 import type { Scratch } from './scratch.ts';
 import type { DecodedArray, StepOperands } from './steps.ts';
 
@@ -122,22 +125,44 @@ export class RowDecoder {
   }
 
   /** Reads the values of instructions, or of the events that they emitted, into columns. */
-  readTyped(decoded: DecodedLayout, { rows, transactions, runs }: RowLists): TypedRows {
+  readTyped(decoded: DecodedLayout, lists: RowLists, scratch: Scratch): TypedRows {
     this.#hasEvents ||= decoded.isEvent;
     this.operands('instructions');
     this.#loadKeys();
-    const decimals =
-      decoded.mints.length === 0 ? undefined : new MintDecimals(this.#rows, this.#balances());
+    const texts = this.#rows;
+    const hasMints = decoded.mints.length > 0;
+    const decimals = hasMints ? new MintDecimals(texts, this.#balances()) : undefined;
     const { kernel, open } = this.#columns;
-    const listed: TableRow[] = [];
-    for (const { block, end } of runs) {
-      const slot = open.segment.headers.numberAt(block);
-      for (let i = listed.length; i < end; i++) {
-        const row = kernel.ints[rows / 4 + i] ?? 0;
-        listed.push({ slot, transaction: kernel.ints[transactions / 4 + i] ?? 0, row });
-      }
-    }
-    return readTypedRows(decoded, listed, { texts: this.#rows, decimals });
+    const slots = slotsOf(lists, open);
+    const at = (i: number): TableRow => ({
+      slot: slots[i] ?? 0,
+      transaction: kernel.ints[lists.transactions / 4 + i] ?? 0,
+      row: kernel.ints[lists.rows / 4 + i] ?? 0,
+    });
+    const simple = lists.count === 0 ? undefined : this.#simpleLayout(decoded, at(0));
+    const readSimple = (typed: TypedRows) =>
+      simple && readSimpleRows({ kernel, scratch, table: this.#table }, lists, simple, typed);
+    return readTypedRows(decoded, { count: lists.count, at }, { texts, decimals, readSimple });
+  }
+
+  /** Returns the layout of the program of a row, if it is simple and the same for the whole segment. */
+  #simpleLayout(
+    decoded: DecodedLayout,
+    { slot, transaction, row }: TableRow,
+  ): ProgramLayout | undefined {
+    const program = this.#rows.programKey(transaction, row);
+    const decoder = this.#rows.decoder(slot, program);
+    const isOwn = this.#rows.keyText(program) === decoded.programId;
+    if (!isOwn || decoder === undefined || !this.#isSameInSegment(decoded.programId))
+      return undefined;
+    const layout = simpleLayoutOf(decoder.description, decoded);
+    return layout && { ...layout, program };
+  }
+
+  #isSameInSegment(programId: string): boolean {
+    const { headers, blockCount } = this.#columns.open.segment;
+    const slots = [headers.numberAt(0), headers.numberAt(blockCount - 1)] as const;
+    return this.#idls.isSameFor(programId, ...slots);
   }
 
   #balances(): BalanceColumns {
@@ -152,7 +177,7 @@ export class RowDecoder {
   }
 
   #provideDecoder(id: number, slot: number, block: number): void {
-    const { kernel, open } = this.#columns;
+    const { kernel } = this.#columns;
     const decoder = this.#rows.decoder(slot, id);
     if (decoder?.hasEvents === true && !this.#hasEvents) {
       this.#hasEvents = true;
@@ -170,9 +195,7 @@ export class RowDecoder {
       kernel.bytes.fill(0, entries, this.#table + layout.DECODING_BYTES);
       this.#entryCount = 1;
     }
-    const { headers, blockCount } = open.segment;
-    const slots = [headers.numberAt(0), headers.numberAt(blockCount - 1)] as const;
-    const isSame = this.#idls.isSameFor(this.#rows.keyText(id), ...slots);
+    const isSame = this.#isSameInSegment(this.#rows.keyText(id));
     kernel.exports.setDecoder(this.#table, id, isSame ? noEnd : block + 1, at);
   }
 
@@ -220,4 +243,15 @@ export class RowDecoder {
     ];
     columns.kernel.ints.set(addresses, (this.#table + layout.DECODING_COLUMNS) / 4);
   }
+}
+
+/** Returns the slot of each row. */
+function slotsOf({ runs, count }: RowLists, { segment }: EngineSegment): Float64Array {
+  const slots = new Float64Array(count);
+  let next = 0;
+  for (const { block, end } of runs) {
+    slots.fill(segment.headers.numberAt(block), next, end);
+    next = end;
+  }
+  return slots;
 }

@@ -215,7 +215,7 @@ export class ArrowWriter implements BatchWriter {
     this.#scratch.reset();
     const isBinary = this.#options.arrow.addresses === 'binary';
     const { decoded } = this.#options.arrow;
-    const typed = decoded && source?.decoder().readTyped(decoded, found);
+    const typed = decoded && source?.decoder().readTyped(decoded, found, this.#scratch);
     const lists = typed?.positions === undefined ? found : this.#pick(found, typed.positions);
     const memory = new BatchMemory(this.#kernel, this.#scratch, lists);
     try {

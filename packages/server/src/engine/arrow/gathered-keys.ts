@@ -7,7 +7,6 @@ import type { StepOperands } from '../steps.ts';
 import { type BatchMemory, noRange, type Pending, type Range } from './batch-memory.ts';
 import type { GatheredSignatures } from './gathered-signatures.ts';
 import { keyByteCount, keyBytesAt } from './key-bytes.ts';
-import { SpreadRows } from './typed-columns.ts';
 
 /**
  * For each kernel a table with the index of each key of a segment in the batch, plus one. It has only zeros between batches, so that a query
@@ -111,15 +110,12 @@ export class GatheredKeys {
     const { rows, transactions, count } = memory.lists;
     const { at, width } = this.#columns.stored('insAccounts');
     const { at: starts } = this.#columns.made('accountStarts');
-    const given = memory.reserve(count * 12).at;
-    const [owners, found] = [given + count * 4, given + count * 8];
-    const [out, valid] = [memory.reserveZeroed(count * 4), memory.validity()];
-    const spread = new SpreadRows(positions, memory.kernel.ints);
-    const givenCount = spread.collect({ rows, transactions, starts }, { given, owners });
-    memory.exports.gatherKeys(at, width, given, owners, givenCount, found);
-    spread.distribute(found, out.at);
-    memory.kernel.bytes.set(spread.validity.bits, valid.at);
-    return this.#column(count, count - givenCount, valid, out);
+    const numbers = memory.reserve(count * 4).at;
+    const [out, valid] = [memory.reserve(count * 4), memory.validity()];
+    memory.kernel.ints.set(positions, numbers / 4);
+    const lists = [starts, numbers, rows, transactions, count] as const;
+    const nulls = memory.exports.gatherAccountKeys(at, width, ...lists, out.at, valid.at);
+    return this.#column(count, nulls, valid, out);
   }
 
   #list(starts: Range, { at }: Range): Pending {

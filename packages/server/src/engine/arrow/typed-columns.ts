@@ -35,8 +35,8 @@ export function typedColumns(
   { count, positions, indexes, buffers, decimals, errors }: TypedRows,
   accounts: readonly Pending[],
 ): readonly Pending[] {
-  const always = () => true;
-  const isRead = (row: number) => errors.texts[row] === null;
+  const hasErrors = errors.texts.some((text) => text !== null);
+  const isRead = hasErrors ? (row: number) => errors.texts[row] === null : always;
   const column = (buffer: ColumnBuffer, isValid: (row: number) => boolean) => () =>
     columnOf(buffer, count, isValid);
   return [
@@ -49,6 +49,9 @@ export function typedColumns(
 }
 
 const noBytes = new Uint8Array(0);
+const noNulls = { bits: noBytes, nullCount: 0 };
+/** The test of a column without nulls of its own. */
+const always = () => true;
 
 function columnOf(
   { type, ints, longs, texts }: ColumnBuffer,
@@ -56,9 +59,10 @@ function columnOf(
   isRead: (row: number) => boolean,
 ): ColumnData {
   const isText = type === 'text';
-  const { bits, nullCount } = validityOf(count, (row) =>
-    isText ? isRead(row) && texts[row] !== null : isRead(row),
-  );
+  const { bits, nullCount } =
+    !isText && isRead === always
+      ? noNulls
+      : validityOf(count, (row) => isRead(row) && (!isText || texts[row] !== null));
   const valid = nullCount === 0 ? noBytes : bits;
   const values = isText
     ? textBuffers(texts)
@@ -68,42 +72,4 @@ function columnOf(
           : bytesOf(longs.length > 0 ? longs : ints),
       ];
   return { length: count, nullCount, buffers: [valid, ...values], children: [] };
-}
-
-/** The rows of a column of accounts that were passed. Addresses are those of lists of 32-bit integers in the kernel's memory. */
-export class SpreadRows {
-  readonly #positions: Int32Array;
-  readonly #ints: Uint32Array;
-
-  constructor(positions: Int32Array, ints: Uint32Array) {
-    this.#positions = positions;
-    this.#ints = ints;
-  }
-
-  get validity(): ReturnType<typeof validityOf> {
-    return validityOf(this.#positions.length, (row) => (this.#positions[row] ?? -1) >= 0);
-  }
-
-  /** Lists where the account of each such row is, and its transaction. Returns their number. */
-  collect(
-    from: { readonly rows: number; readonly transactions: number; readonly starts: number },
-    to: { readonly given: number; readonly owners: number },
-  ): number {
-    const ints = this.#ints;
-    let count = 0;
-    for (const [i, position] of this.#positions.entries()) {
-      if (position < 0) continue;
-      const row = ints[from.rows / 4 + i] ?? 0;
-      ints[to.given / 4 + count] = (ints[from.starts / 4 + row] ?? 0) + position;
-      ints[to.owners / 4 + count++] = ints[from.transactions / 4 + i] ?? 0;
-    }
-    return count;
-  }
-
-  /** Copies the value of each such row to its place among all rows. */
-  distribute(from: number, to: number): void {
-    let next = from / 4;
-    for (const [i, position] of this.#positions.entries())
-      if (position >= 0) this.#ints[to / 4 + i] = this.#ints[next++] ?? 0;
-  }
 }

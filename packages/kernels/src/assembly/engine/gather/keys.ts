@@ -49,6 +49,28 @@ export function gatherKeys(column: usize, width: u32, rows: usize, transactions:
   }
 }
 
+/**
+ * Keys of the accounts of instructions, by a number in the list of each row, or -1 for null. The column has the positions of the keys of these
+ * lists, and `starts` the first account of each row.
+ */
+export function gatherAccountKeys(
+  column: usize, width: u32, starts: usize, numbers: usize, rows: usize, transactions: usize, count: u32, out: usize, valid: usize,
+): u32 {
+  let nullCount: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const number = <i32>rowAt(numbers, i);
+    if (number < 0) {
+      store<u32>(out + (i << 2), 0);
+      clearBit(valid, i);
+      nullCount++;
+      continue;
+    }
+    const position = loadInt(column, width, rowAt(starts, rowAt(rows, i)) + <u32>number);
+    store<u32>(out + (i << 2), indexOf(rowAt(keys, rowAt(keyStarts, rowAt(transactions, i)) + position)));
+  }
+  return nullCount;
+}
+
 /** As `gatherKeys`, with positions that are stored plus one, and 0 for null. */
 export function gatherKeysOrNull(
   column: usize, width: u32, rows: usize, transactions: usize, count: u32, out: usize, valid: usize,
