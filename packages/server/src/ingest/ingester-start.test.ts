@@ -70,6 +70,21 @@ test('behavior: a new dataset from genesis takes its first blocks from the sourc
   await end();
 });
 
+test('error: dataset-write-failed: if the commit that creates the chain fails, it is created later', async () => {
+  const { clock, dataset, head, end } = startIngester([node()]);
+  const failed = new CodedError('dataset-write-failed');
+  const commit = vi.spyOn(dataset, 'commit').mockRejectedValue(failed);
+  await clock.advance(5_000);
+  expect(commit.mock.calls.length).toBeGreaterThan(1);
+  expect(commit.mock.calls.flat(2)).toEqual(
+    commit.mock.calls.map(() => ({ kind: 'create', anchor: null })),
+  );
+  commit.mockRestore();
+  await clock.advance(5_000);
+  expect([dataset.current.start, head()]).toEqual([0, 12]);
+  await end();
+});
+
 test('error: source-start-missing names the slot that the ledger has reached, until it reaches the start', async () => {
   const source = node();
   const { clock, dataset, raised, end } = startIngester([source], { start: at(10) });

@@ -172,7 +172,10 @@ export class Ingester {
       for (const source of this.#usable().filter(({ health }) => health.isReady)) {
         const choice = await chooseStart(this.#options.start, source, signal);
         if (choice.kind === 'chosen' && (await this.#isConfirmed(choice.first, signal))) {
-          await this.#feeder.commit([{ kind: 'create', anchor: choice.anchor }], signal);
+          const create = { kind: 'create', anchor: choice.anchor } as const;
+          const { kind } = await this.#feeder.commit([create], signal);
+          // After a failed write the dataset is open again, and has no start yet.
+          if (kind === 'refused') break;
           dataset.alarms.clear('source-start-missing');
           return;
         }

@@ -156,6 +156,8 @@ export class MemoryDataset {
     return this.#apply(changes.map(toChainChange));
   }
 
+  async reopen(): Promise<void> {}
+
   async prependSealed(_payloads: unknown, headers: readonly BlockHeader[]): Promise<ChainSnapshot> {
     const segment = sealRun(headers.map((header) => ({ header })));
     return this.#apply([{ kind: 'prepend', segments: [segment] }]);
