@@ -254,15 +254,25 @@ export class SimulatedService {
   connect(client: Life): Connection {
     const connection = connect(this.#network, client, this.life);
     this.#connections.add(connection);
-    connection.server.once('close', () => this.#connections.delete(connection));
-    void this.#server.accept(connection.server);
+    const { client: near, server: far } = connection;
+    // If one end has closed, the other one does not close in a process or client that has ended.
+    const forget = () => {
+      if (near.closed && far.closed) this.#connections.delete(connection);
+    };
+    near.once('close', forget);
+    far.once('close', forget);
+    void this.#server.accept(far);
     return connection;
   }
 
   /** Ends the process at once. Its connections break. */
   kill(): void {
     this.life.isOver = true;
-    for (const { client } of this.#connections) client.destroy();
+    for (const { client, server } of this.#connections) {
+      client.destroy();
+      // Node keeps the parser of an open connection, and with it the whole world.
+      server.destroy();
+    }
   }
 
   /** Stops as after SIGTERM. */

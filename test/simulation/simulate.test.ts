@@ -1,5 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
+import { collectGarbage } from '@sluice/base/memory/collect-garbage';
 import { expect, test } from 'vitest';
+import { act } from './actions.ts';
 import { simulate } from './simulate.ts';
+import { World } from './world.ts';
 
 async function run(...args: string[]) {
   const lines: string[] = [];
@@ -17,4 +21,28 @@ test('behavior: a seed replays a simulation of the service exactly, and another 
   expect(second).toEqual(first);
   expect(other.code).toBe(0);
   expect(other.lines.at(-1)).not.toBe(first.lines.at(-1));
+});
+
+/** The worlds are created in a separate function, so that the stack frame of the test never references them. */
+async function runAndDrop(): Promise<readonly { freed: WeakRef<World>; crashes: number }[]> {
+  const results = [];
+  for (const storage of ['folder', 'bucket', 'cluster'] as const) {
+    const world = new World({ seed: 1, steps: 4_000, storage, act });
+    const { failure, counts } = await world.run();
+    expect(failure).toBe(undefined);
+    results.push({ freed: new WeakRef(world), crashes: counts.get('kill') ?? 0 });
+  }
+  return results;
+}
+
+test('limit: the memory of a world is freed when it has ended, with all processes that were killed in it', async () => {
+  const results = await runAndDrop();
+  // Objects that wait for the callback of a finalization registry are freed by the second collection.
+  for (let i = 0; i < 2; i++) {
+    await setImmediate();
+    collectGarbage();
+  }
+  await setImmediate();
+  expect(results.map(({ freed }) => freed.deref() === undefined)).toEqual([true, true, true]);
+  expect(results.every(({ crashes }) => crashes > 0)).toBe(true);
 });

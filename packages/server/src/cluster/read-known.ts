@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
+import { linkedController } from '@sluice/base/linked-controller';
 import type { Feed, FeedMessage } from './feed.ts';
-import { linkedController } from './linked-controller.ts';
 
 /** The server that keeps the position of a reader may fail. If no message arrives for this time, reading fails, and the caller tries again. */
 const silentMsMax = 6_000;

@@ -9,6 +9,7 @@
 import { assert } from '@sluice/base/assert';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
+import { linkedController } from '@sluice/base/linked-controller';
 import type { BlockHeader } from '@sluice/ledger/block';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { NewBlock, NewChange, PublishCommits } from '../dataset/chain-writer.ts';
@@ -24,7 +25,6 @@ import {
   type LoadBlock,
   type StoreBlock,
 } from './feed-message.ts';
-import { linkedController } from './linked-controller.ts';
 import { readKnown } from './read-known.ts';
 
 export interface ReplicaDependencies {

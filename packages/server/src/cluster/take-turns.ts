@@ -4,8 +4,8 @@
  */
 import type { Clock } from '@sluice/base/clock';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
+import { linkedController } from '@sluice/base/linked-controller';
 import type { Feed, Lease } from './feed.ts';
-import { linkedController } from './linked-controller.ts';
 import type { Replica } from './replica.ts';
 
 export interface TakeTurnsDependencies {

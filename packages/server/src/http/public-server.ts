@@ -130,7 +130,8 @@ export class PublicServer {
   /** Serves a connection that was not accepted by a listening socket. */
   async accept(connection: Duplex): Promise<void> {
     await this.#app.ready();
-    this.#app.server.emit('connection', connection);
+    // Node would never free the parser of a connection that is closed already.
+    if (!connection.destroyed) this.#app.server.emit('connection', connection);
   }
 
   /** Applies changed limits and keys. Ends the streams of removed keys. */

@@ -9,6 +9,7 @@
 import { setMaxListeners } from 'node:events';
 import { assert, unreachable } from '@sluice/base/assert';
 import { isCodedError } from '@sluice/base/errors';
+import { linkedController } from '@sluice/base/linked-controller';
 import type { BlockHeader } from '@sluice/ledger/block';
 import type { Slot } from '@sluice/ledger/primitives';
 import type { SourceDependencies, SourceOptions } from '@sluice/source/open-source';
@@ -105,8 +106,8 @@ export class Ingester {
    * process of a cluster that no longer writes still serves the dataset.
    */
   async run(signal: AbortSignal): Promise<void> {
-    const ended = new AbortController();
-    const stop = AbortSignal.any([signal, ended.signal]);
+    const ended = linkedController(signal);
+    const stop = ended.signal;
     // Every open request listens to the signal. Their number is limited elsewhere.
     setMaxListeners(0, stop);
     const watching = this.#sources.map(({ notices }) => notices.run(stop));
