@@ -18,8 +18,9 @@ const remoteFaults = ['refuses', 'stalls', 'forgets', 'slow'] as const satisfies
 const lies = ['omits', 'parents', 'bytes', 'finality'] as const satisfies SourceFault[];
 
 const actions = {
-  produce: ({ ledger }, random) => {
+  produce: ({ ledger, sources }, random) => {
     ledger.produce(random.chance(0.85) ? 0 : random.between(1, random.chance(0.1) ? 150 : 4));
+    for (const { fault, branch } of sources) if (fault === 'splits') ledger.grow(branch);
   },
   fork: ({ ledger }, random) => {
     const depth = random.between(1, random.chance(0.2) ? 12 : 3);
@@ -108,8 +109,13 @@ const actions = {
       ...machines.map(({ model }) => model.current?.finalized?.depth ?? 0),
     );
     if (source === undefined || sources.length > 1 || finalDepth < 8) return;
-    source.rewritten = ledger.rewrite(finalDepth - random.between(1, 6));
+    source.branch = ledger.rewrite(finalDepth - random.between(1, 6));
     source.fault = 'rewrites';
+  },
+  split: ({ sources, ledger }, random) => {
+    if (sources.some(({ fault }) => fault !== 'none')) return;
+    const depth = ledger.head.depth - random.below(12);
+    random.pick(sources).split(Math.max(0, ledger.finalDepth, depth));
   },
   mendSource: ({ sources }, random) => {
     random.pick(sources).fault = 'none';
@@ -147,6 +153,7 @@ const weights: Record<ActionName, number> = {
   mendServers: 30,
   breakSource: 20,
   rewriteHistory: 5,
+  split: 10,
   mendSource: 30,
   recover: 0.5,
   wait: 150,

@@ -83,8 +83,13 @@ export class Ledger {
   /** Returns another history above a block, which is longer than the current branch and not part of it. */
   rewrite(depth: number): LedgerBlock[] {
     const other = this.chain.slice(0, depth + 1);
-    while (other.length <= this.chain.length + 2) other.push(this.#add(other.at(-1) ?? null, 0));
+    while (other.length <= this.chain.length + 2) this.grow(other);
     return other;
+  }
+
+  /** Adds a block to a branch that is not the current one. */
+  grow(branch: LedgerBlock[]): void {
+    branch.push(this.#add(branch.at(-1) ?? null, 0));
   }
 
   #add(parent: LedgerBlock | null, skipped: number): LedgerBlock {

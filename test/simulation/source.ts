@@ -12,7 +12,8 @@ import type { Life, Scheduler } from './scheduler.ts';
 
 /**
  * What is wrong with a source. A source that lies omits blocks, changes their parents, sends bytes that are no block, reports too high a
- * finalized slot, or has another history below the finalized head.
+ * finalized slot, or has another history below the finalized head. A source that splits does not lie: it follows another branch above its
+ * finalized block, which does not advance.
  */
 export type SourceFault =
   | 'none'
@@ -23,7 +24,8 @@ export type SourceFault =
   | 'parents'
   | 'bytes'
   | 'finality'
-  | 'rewrites';
+  | 'rewrites'
+  | 'splits';
 
 /** The state of a source outlives the processes that ask it. */
 export class SourceState {
@@ -36,11 +38,20 @@ export class SourceState {
     this.#ledger = ledger;
   }
 
-  /** The history of a source that rewrites it. */
-  rewritten: readonly LedgerBlock[] = [];
+  /** The chain of a source that rewrites its history or splits. */
+  branch: LedgerBlock[] = [];
+  #splitFinalized = 0;
+
+  /** Follows another branch above a block, from now on. */
+  split(depth: number): void {
+    this.branch = this.#ledger.rewrite(depth);
+    this.#splitFinalized = this.#ledger.finalized?.slot ?? 0;
+    this.fault = 'splits';
+  }
 
   get chain(): readonly LedgerBlock[] {
-    return this.fault === 'rewrites' ? this.rewritten : this.#ledger.chain;
+    const isElsewhere = this.fault === 'rewrites' || this.fault === 'splits';
+    return isElsewhere ? this.branch : this.#ledger.chain;
   }
 
   /** The number of blocks that the source has of its chain. One that lags lacks the newest. */
@@ -55,6 +66,7 @@ export class SourceState {
   get finalized(): number {
     const { finalized, head } = this.#ledger;
     if (this.fault === 'finality') return head.slot + 3;
+    if (this.fault === 'splits') return this.#splitFinalized;
     return finalized?.slot ?? 0;
   }
 }
