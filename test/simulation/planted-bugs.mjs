@@ -419,4 +419,11 @@ export const plantedBugs = [
     storage: 'cluster',
     tests: [`${server}/cluster/take-turns.test.ts`],
   },
+  {
+    name: 'the chain counts as created although its first commit failed',
+    file: `${server}/ingest/ingester.ts`,
+    find: "if (kind === 'refused') break;",
+    replace: "if (kind === 'refused') return;",
+    tests: [`${server}/ingest/ingester-start.test.ts`],
+  },
 ];

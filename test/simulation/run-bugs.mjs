@@ -147,7 +147,8 @@ function runTests(copy, tests) {
     }, 300_000);
     child.on('close', (status) => {
       clearTimeout(timer);
-      const failed = /FAIL\s+(.*)/.exec(output)?.[1] ?? (isHanging ? 'it hangs' : undefined);
+      // A file that cannot be loaded fails too, but without the name of a test.
+      const failed = /FAIL\s+(.* > .*)/.exec(output)?.[1] ?? (isHanging ? 'it hangs' : undefined);
       const isEmpty = output.includes('No test files found');
       if (status === 0 || isEmpty || failed !== undefined) resolve({ failed, isEmpty });
       else reject(new Error(`the tests cannot be run:\n${output}`));
