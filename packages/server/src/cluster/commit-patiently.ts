@@ -9,8 +9,10 @@ export interface Patience {
   readonly signal: AbortSignal;
 }
 
-/** Attempts a commit twice: if the journal has failed, it is opened again in between. */
-export const impatient: Patience = { attemptCountMax: 2, signal: new AbortController().signal };
+/** Attempts a commit twice: if the journal has failed, it is opened again in between. Each call has a signal that collects no listeners. */
+export function impatient(): Patience {
+  return { attemptCountMax: 2, signal: new AbortController().signal };
+}
 
 export function patient(signal: AbortSignal): Patience {
   return { attemptCountMax: Number.POSITIVE_INFINITY, signal };

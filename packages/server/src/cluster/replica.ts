@@ -154,7 +154,7 @@ export class Replica {
       { kind: 'extend' as const, blocks: changes },
       ...(isHotFinal ? [{ kind: 'finalize' as const, block: finalized }] : []),
     ];
-    await this.#commit(restored, impatient);
+    await this.#commit(restored, impatient());
   }
 
   async #readBlocks({ blocks }: FeedPosition): Promise<Uint8Array[]> {
@@ -244,7 +244,7 @@ export class Replica {
     const last = await feed.readLastSequence();
     const missing = { first: this.applied + 1, last };
     for await (const message of readKnown(missing, this.#dependencies, signal)) {
-      await this.#apply(message, impatient);
+      await this.#apply(message, impatient());
     }
     if (this.applied >= last) this.#currentMs = Math.max(this.#currentMs, requestedMs);
   }
