@@ -1,5 +1,6 @@
 import { BLOCK_KEYS_SHIFT } from '@sluice/kernels/layout/selection';
 import type { Selection } from '../query/query.ts';
+import { chunkBytes } from '../segment/encoding/chunk-checksums.ts';
 import { lowerBound } from '../segment/indexes/ascending-lists.ts';
 import { SegmentIndex } from '../segment/indexes/segment-index.ts';
 import type { Segment } from '../segment/read/open-segment.ts';
@@ -11,8 +12,12 @@ import { PlainReader } from './plain-reader.ts';
 export const blockKeys = 1 << BLOCK_KEYS_SHIFT;
 /** How many field lists have cached header texts. Queries use one or two. */
 const headerListsMax = 4;
-/** An upper estimate of the memory for the header of a block and its text. */
-const blockBytes = 1_400;
+/** The approximate memory of a block in the columns of the block table, of a row group, and of a part in the directory. */
+const blockBytes = 160;
+const groupBytes = 500;
+const partBytes = 250;
+/** A chunk's checksum is in the memory of the thread and in that of the kernel. */
+const chunkSumBytes = 8;
 
 /** The dictionary of a section, followed by space for a decoded page. */
 interface SectionWindow {
@@ -55,9 +60,19 @@ export class EngineSegment {
       (sum, { length, rawBytesMax }) => sum + length + rawBytesMax,
       0,
     );
-    const keyTable = this.#keyTable === 0 ? 0 : this.segment.directory.addressCount * 4;
-    const blocks = this.segment.blockCount * blockBytes;
-    return this.index.byteLength + windows + blocks + keyTable + this.#keyTextBytes;
+    const headers = [...this.#headers.values()].reduce(
+      (sum, { byteLength }) => sum + byteLength,
+      0,
+    );
+    const { directory } = this.segment;
+    const keyTable = this.#keyTable === 0 ? 0 : directory.addressCount * 4;
+    const chunks = Math.ceil(directory.plainBytes / chunkBytes);
+    const opened =
+      directory.blockCount * blockBytes +
+      directory.groups.length * groupBytes +
+      directory.parts.length * partBytes +
+      chunks * chunkSumBytes;
+    return this.index.byteLength + windows + opened + headers + keyTable + this.#keyTextBytes;
   }
 
   /** Returns the dictionary of a section in the kernel's memory, followed by space for a page of up to `rawBytesMax` bytes. */

@@ -22,6 +22,7 @@ export class HeaderTexts {
   readonly #fields: HeaderFields;
   readonly #kernel: EngineKernel;
   readonly #texts: number[] = [];
+  #byteLength: number;
 
   constructor(segment: Segment, fields: HeaderFields, kernel: EngineKernel) {
     this.#segment = segment;
@@ -30,6 +31,12 @@ export class HeaderTexts {
     const byteCount = Math.max(segment.blockCount, 1) * HEADER_ENTRY_BYTES;
     this.tableAt = kernel.allocate(byteCount);
     kernel.bytes.fill(0, this.tableAt, this.tableAt + byteCount);
+    this.#byteLength = byteCount;
+  }
+
+  /** The memory of the table and of the texts that were loaded. */
+  get byteLength(): number {
+    return this.#byteLength;
   }
 
   /** Loads the texts of some blocks, by their numbers in the segment, up to the first that is in memory. */
@@ -45,6 +52,7 @@ export class HeaderTexts {
     }
     let at = kernel.allocate(text.length);
     this.#texts.push(at);
+    this.#byteLength += text.length;
     encoder.encodeInto(text, kernel.bytes.subarray(at, at + text.length));
     lengths.forEach((length, i) => {
       const entry = this.#entryOf(from + i);
