@@ -247,6 +247,8 @@ async function vanish() {
 
 async function fork() {
   await sleep(5_000 + Math.random() * 15_000);
+  // The last fork is over. The node keeps at most 100 faults.
+  await (await fetch(`${controlUrl}/faults`, { method: 'DELETE' })).text();
   const depth = 1 + Math.floor(Math.random() * 20);
   const response = await fetch(`${controlUrl}/faults`, {
     method: 'POST',
