@@ -18,6 +18,14 @@ const recorder = dataUrl(
   `import { register } from 'node:module'; register(${JSON.stringify(hooks)});`,
 );
 
+/** Returns the paths of the modules that a file of the bundled command consists of. */
+function listBundled(url: string): readonly string[] {
+  if (!url.includes('/dist/bundle/')) return [];
+  return [...readFileSync(new URL(url), 'utf8').matchAll(/^\/\/ (\S+\.[cm]?js)$/gm)].map(
+    ([, path = '']) => path,
+  );
+}
+
 test('default: the demo loads no module for object stores, message servers or several machines', async () => {
   const file = join(folder, 'modules');
   const service = await ServiceProcess.startDemo(join(folder, 'data'), undefined, {
@@ -27,7 +35,8 @@ test('default: the demo loads no module for object stores, message servers or se
   const response = await service.query('/datasets/demo/stream', { fromBlock: 0, toBlock: 5 });
   await response.text();
   await service.end('SIGTERM');
-  const dependencies = readFileSync(file, 'utf8').split('\n');
+  const urls = readFileSync(file, 'utf8').split('\n');
+  const dependencies = [...urls, ...urls.flatMap(listBundled)];
   // The recorder works.
   expect(dependencies.some((url) => url.endsWith('/dist/cli/main.js'))).toBe(true);
   expect(dependencies.length).toBeGreaterThan(100);

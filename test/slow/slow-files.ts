@@ -1,4 +1,4 @@
-/** Tests next to the sources that take longest. `npm run test:service` runs them, so that `npm test` takes less than five minutes. */
+/** Tests that take longest. `npm run test:service` runs them, so that `npm test` takes less than five minutes. */
 export const slowFiles = [
   'packages/grpc/src/grpc-throughput.test.ts',
   'packages/kernels/src/pages-kernel.test.ts',
@@ -36,4 +36,5 @@ export const slowFiles = [
   'test/golden/golden-arrow.test.ts',
   'test/simulation/damage.test.ts',
   'test/simulation/kill-matrix.test.ts',
+  'test/simulation/simulate.test.ts',
 ];

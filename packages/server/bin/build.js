@@ -223,7 +223,7 @@ async function bundle() {
   const esbuild = await import(pathToFileURL(find('esbuild/lib/main.js')).href);
   const entry = join(serverFolder, 'dist', 'cli', 'main.js');
   try {
-    await bundleCommand(esbuild, { entry, outFolder: bundleFolder });
+    await bundleCommand(esbuild, { root, entry, outFolder: bundleFolder });
   } finally {
     // It is a process, which would otherwise run as long as the command.
     await esbuild.stop();

@@ -33,8 +33,10 @@ function keepLocations(outFolder) {
   };
 }
 
-export async function bundleCommand(esbuild, { entry, outFolder }) {
+export async function bundleCommand(esbuild, { root, entry, outFolder }) {
   await esbuild.build({
+    // Each module begins with a comment that has its path from here.
+    absWorkingDir: root,
     entryPoints: [entry],
     outdir: outFolder,
     bundle: true,
