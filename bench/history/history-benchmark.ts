@@ -258,7 +258,7 @@ async function measureService(
   const values: Record<string, number> = {
     'unknown-signature-first-ms': await lookUp(-1, unknownCountMax),
     'rare-account-first-ms': await rare(),
-    // Each is in another segment, as far as there are as many.
+    // Each signature is in another segment, unless there are fewer segments than lookups.
     'signature-young-ms': await repeat((i) => known(i)),
   };
   for (let i = 0; i < warmUpCount; i++) {

@@ -255,7 +255,7 @@ export class SimulatedService {
     const connection = connect(this.#network, client, this.life);
     this.#connections.add(connection);
     const { client: near, server: far } = connection;
-    // If one end has closed, the other one does not close in a process or client that has ended.
+    // A connection is kept until both ends have closed. An end whose process or client has ended does not close by itself.
     const forget = () => {
       if (near.closed && far.closed) this.#connections.delete(connection);
     };

@@ -38,7 +38,7 @@ export class SourceState {
     this.#ledger = ledger;
   }
 
-  /** The chain of a source that rewrites its history or splits. */
+  /** What a source serves instead of the real chain while it rewrites its history or follows another branch. */
   branch: LedgerBlock[] = [];
   #splitFinalized = 0;
 

@@ -145,7 +145,7 @@ export const SIMPLE_BYTES_MIN = 4;
 /** The address and length of the bytes with which the data starts. */
 export const SIMPLE_TAG = 8;
 export const SIMPLE_TAG_LENGTH = 12;
-/** The numbers of values and of accounts. The values follow, then the accounts. */
+/** How many values and how many accounts the layout has. Their entries follow it: first those of the values, then those of the accounts. */
 export const SIMPLE_VALUE_COUNT = 16;
 export const SIMPLE_ACCOUNT_COUNT = 20;
 export const SIMPLE_BYTES = 24;

@@ -16,7 +16,7 @@ const headerListsMax = 4;
 const blockBytes = 160;
 const groupBytes = 500;
 const partBytes = 250;
-/** A chunk's checksum is in the memory of the thread and in that of the kernel. */
+/** The checksum of a chunk has four bytes. An open segment keeps two copies: one for JavaScript, one for the kernel. */
 const chunkSumBytes = 8;
 
 /** The dictionary of a section, followed by space for a decoded page. */

@@ -130,7 +130,7 @@ export class PublicServer {
   /** Serves a connection that was not accepted by a listening socket. */
   async accept(connection: Duplex): Promise<void> {
     await this.#app.ready();
-    // Node would never free the parser of a connection that is closed already.
+    // For a connection that is closed already, Node would create an HTTP parser and never free it.
     if (!connection.destroyed) this.#app.server.emit('connection', connection);
   }
 
