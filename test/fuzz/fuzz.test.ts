@@ -1,9 +1,11 @@
 /**
  * Changes valid inputs at random and gives them to the code that reads them. It must accept them or throw a coded error: any other exception
- * is a bug. An input that fails is stored in `corpus`, whose files are tried first in every later run.
+ * is a bug, and its input is stored in `corpus`. The files there are tried first in every run, and changed further like the valid inputs. An
+ * input whose outcome is new is also changed further in this run, and stored if the files are to be kept.
  *
  *   npm run fuzz -- --minutes 10
  *   FUZZ_SEED=7 npm run fuzz -- --seconds 20
+ *   npm run fuzz -- --minutes 10 --keep
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,13 +28,16 @@ import { slot, toBytes } from '../../packages/source/src/testing/raw-block.ts';
 import { makePlan, newMachine, ScriptRun } from '../simulation/kill-matrix.ts';
 import { startProcess } from '../simulation/mortal-process.ts';
 
-const { FUZZ_SECONDS: secondsText = '20', FUZZ_SEED: seedText } = process.env;
+const { FUZZ_SECONDS: secondsText = '20', FUZZ_SEED: seedText, FUZZ_KEEP: keepText } = process.env;
 const seed = Number(seedText ?? process.hrtime.bigint() % 1_000_000_007n);
 const corpus = join(import.meta.dirname, 'corpus');
 
+/** Larger inputs are not stored. */
+const keptBytesMax = 16_384;
+
 interface Target {
   readonly name: string;
-  readonly inputs: readonly Uint8Array[];
+  readonly inputs: Uint8Array[];
   readonly read: (bytes: Uint8Array) => unknown;
 }
 
@@ -129,38 +134,60 @@ function mutate(bytes: Uint8Array, random: Random): Uint8Array {
   return new Uint8Array(changed);
 }
 
-/** Throws what is not a coded error, after storing the input. */
-async function tryInput({ name, read }: Target, bytes: Uint8Array): Promise<void> {
+/** Returns what the reader says of an input, without numbers and values. Throws what is not a coded error, after storing the input. */
+async function tryInput(target: Target, bytes: Uint8Array): Promise<string> {
   try {
-    await read(bytes.slice());
+    await target.read(bytes.slice());
+    return 'accepted';
   } catch (error) {
-    if (isCodedError(error)) return;
-    mkdirSync(corpus, { recursive: true });
-    const file = join(corpus, `${name}-${crc32(bytes).toString(16).padStart(8, '0')}`);
-    writeFileSync(file, bytes);
-    throw new Error(`${file} fails`, { cause: error });
+    if (isCodedError(error))
+      return error.message.replaceAll(/\d+/g, '0').replace(/(path|found) .*/s, '');
+    throw new Error(`${store(target, bytes)} fails`, { cause: error });
   }
+}
+
+/** Returns the name of the file. */
+function store({ name }: Target, bytes: Uint8Array): string {
+  mkdirSync(corpus, { recursive: true });
+  const file = join(corpus, `${name}-${crc32(bytes).toString(16).padStart(8, '0')}`);
+  writeFileSync(file, bytes);
+  return file;
+}
+
+/** Tries the stored inputs, adds them to those of their targets, and returns their outcomes. */
+async function tryCorpus(targets: readonly Target[]): Promise<Set<string>> {
+  const outcomes = new Set<string>();
+  for (const file of existsSync(corpus) ? readdirSync(corpus) : []) {
+    const target = targets.find(({ name }) => file.startsWith(`${name}-`));
+    if (target === undefined) continue;
+    const bytes = readFileSync(join(corpus, file));
+    outcomes.add(`${target.name}: ${await tryInput(target, bytes)}`);
+    target.inputs.push(bytes);
+  }
+  return outcomes;
 }
 
 test('behavior: I-90 no change of a query, block, segment, journal, index or feed message leads to an exception that is not a coded error', {
   timeout: 7_200_000,
 }, async () => {
   const targets = await makeTargets();
-  for (const file of existsSync(corpus) ? readdirSync(corpus) : []) {
-    const target = targets.find(({ name }) => file.startsWith(`${name}-`));
-    if (target !== undefined) await tryInput(target, readFileSync(join(corpus, file)));
-  }
+  const outcomes = await tryCorpus(targets);
   const random = Random.fromSeed(seed);
   const counts = new Map<string, number>();
   const endMs = performance.now() + Number(secondsText) * 1000;
   process.stderr.write(`fuzz: FUZZ_SEED=${seed} FUZZ_SECONDS=${secondsText}\n`);
   while (performance.now() < endMs) {
     for (const target of targets) {
-      await tryInput(target, mutate(random.pick(target.inputs), random));
+      const bytes = mutate(random.pick(target.inputs), random);
+      const outcome = `${target.name}: ${await tryInput(target, bytes)}`;
       counts.set(target.name, (counts.get(target.name) ?? 0) + 1);
+      if (outcomes.has(outcome) || bytes.length > keptBytesMax) continue;
+      outcomes.add(outcome);
+      target.inputs.push(bytes);
+      if (keepText === '1') store(target, bytes);
     }
   }
   const told = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
-  process.stderr.write(`fuzz: ${told}\n`);
+  process.stderr.write(`fuzz: ${told}; ${outcomes.size} different outcomes\n`);
   expect(counts.size).toBe(6);
 });

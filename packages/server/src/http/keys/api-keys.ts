@@ -2,7 +2,7 @@
  * The keys that clients send. The key file holds one SHA-256 hash per line, in hex, with an optional name after it; `#`
  * starts a comment. The keys themselves are not stored.
  */
-import { createHash } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
@@ -56,20 +56,35 @@ export function parseKeys(
   return keys;
 }
 
-/** The keys of a list by their ids. A list never changes; a reload creates another one. */
-const indexes = new WeakMap<readonly ApiKey[], ReadonlyMap<string, ApiKey>>();
+/** The keys of a list by the start of their hash. A list never changes; a reload creates another one. */
+const indexes = new WeakMap<readonly ApiKey[], ReadonlyMap<number, readonly ApiKey[]>>();
+
+const startOf = (hash: Uint8Array): number =>
+  Buffer.from(hash.buffer, hash.byteOffset).readUInt32LE();
 
 /**
  * Returns the configured key with this text, if there is one. The time does not depend on the number of keys. It may depend on the
- * hash of the text, which reveals nothing about a key: a client cannot choose a text whose hash begins like the hash of a key.
+ * start of the text's hash, which reveals nothing about a key: a client cannot choose a text whose hash begins like the hash of a key.
  */
 export function findKey(shown: string, keys: readonly ApiKey[]): ApiKey | undefined {
   let index = indexes.get(keys);
   if (index === undefined) {
-    index = new Map(keys.map((key) => [keyId(key), key]));
+    index = indexByStart(keys);
     indexes.set(keys, index);
   }
-  return index.get(createHash('sha256').update(shown).digest('hex'));
+  const hash = createHash('sha256').update(shown).digest();
+  return index.get(startOf(hash))?.findLast((key) => timingSafeEqual(key.hash, hash));
+}
+
+function indexByStart(keys: readonly ApiKey[]): ReadonlyMap<number, readonly ApiKey[]> {
+  const index = new Map<number, ApiKey[]>();
+  for (const key of keys) {
+    const start = startOf(key.hash);
+    const others = index.get(start);
+    if (others === undefined) index.set(start, [key]);
+    else others.push(key);
+  }
+  return index;
 }
 
 /** Returns the key in the headers of a request, or `undefined`. */
