@@ -23,7 +23,7 @@ const warmSeconds = 5;
 /** The largest change of the 99th percentile that merges may cause. */
 const ratioMax = 1.1;
 /** The rest of a merge takes no longer than this. */
-const mergeSecondsMax = 120;
+const mergeSecondsMax = 300;
 /** So many segments of this size fill a merged one. */
 const segmentsPerMerge = 8;
 /** The dataset whose segments are merged, beside the one that is followed. */

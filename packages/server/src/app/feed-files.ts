@@ -36,7 +36,7 @@ export async function feedFiles(
     const workerCount = Math.min(availableParallelism(), workerCountMax);
     const preparing = { workerCount, form: 'draft' } as const;
     const pool = startPreparers(dataset.description, preparing, closers);
-    const merger = new SegmentMerger({ isLowPriority: false });
+    const merger = new SegmentMerger({ speed: 'full' });
     closers.add(() => merger.close());
     const memory = new LineBuffers();
     const storedHash = async (slot: Slot) => {

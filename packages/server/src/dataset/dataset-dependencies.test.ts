@@ -285,6 +285,38 @@ test('default: segments are merged in a thread', async () => {
   merge.mockRestore();
 });
 
+test('behavior: segments are merged in another thread than blocks are sealed, unless too many wait', async () => {
+  const speeds: string[] = [];
+  const merge = vi.spyOn(MergeThread.prototype, 'merge');
+  merge.mockImplementation(function (this: MergeThread, sequence) {
+    speeds.push(this.speed);
+    return mergeInProcess(sequence);
+  });
+  const openWith = (mergeBytes: number) =>
+    Dataset.open(
+      { folder, realTime: true, limits: { sealBlockCount: 1, mergeCount: 2, mergeBytes } },
+      { fs, clock, isLockHeld: () => true },
+    );
+  const slots = Array.from({ length: 12 }, (_, i) => i + 10);
+  const blocks = makeRun('a', slots, { number: 9, hash: 'a9', height: 100 });
+  const unmerged = await openWith(1);
+  const added = blocks.map((block) => ({ header: block.header, bytes: bytesOf(block) }));
+  await unmerged.commit([create, { kind: 'extend', blocks: added }]);
+  await unmerged.commit([{ kind: 'finalize', block: ref('a21') }]);
+  while (await unmerged.seal());
+  const { segments } = unmerged.snapshot();
+  await unmerged.close();
+  expect([segments.length, speeds]).toEqual([12, segments.map(() => 'low')]);
+  speeds.length = 0;
+  // Two of these segments fill a merged one, and are four fifths of its size.
+  const bytesMax = Math.max(...segments.map(({ byteLength }) => byteLength));
+  const dataset = await openWith(bytesMax * 2.5);
+  await dataset.finishUpkeep();
+  expect(speeds).toEqual(['low', 'paced', 'paced', 'paced', 'paced']);
+  await dataset.close();
+  merge.mockRestore();
+});
+
 test('behavior: a trim that removes nothing is no commit', async () => {
   const dataset = await open();
   const before = await dataset.commit([create, extend()]);

@@ -89,7 +89,7 @@ interface DatasetParts {
   readonly blocks: BlockReader;
   readonly leases: SnapshotLeases;
   readonly waiters: ChangeWaiters;
-  readonly mergeThread: MergeThread;
+  readonly mergeThreads: readonly MergeThread[];
   readonly indexes: IndexReader;
   readonly upkeep: Upkeep;
   readonly removeUnused: () => Promise<boolean>;
@@ -340,11 +340,11 @@ export class Dataset implements DatasetReader {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const { waiters, mergeThread, chain, indexes, upkeep } = this.#parts;
+    const { waiters, mergeThreads, chain, indexes, upkeep } = this.#parts;
     waiters.close();
     indexes.close();
     const ended = upkeep.close();
-    await mergeThread.close();
+    await Promise.all(mergeThreads.map((thread) => thread.close()));
     await ended;
     await chain.close();
   }
@@ -401,17 +401,21 @@ async function openParts(
     },
   );
   waiters.notify(chain.visible.version);
-  const mergeThread = new MergeThread(clock);
-  const mergeUntimed = dependencies.merge ?? ((sequence) => mergeThread.merge(sequence));
-  const merge = async (sequence: SegmentSequence) => {
+  // Sealing does not wait for a merge that rests.
+  const [mergeThread, restingThread] = [
+    new MergeThread(clock),
+    new MergeThread(clock, { speed: 'paced' }),
+  ];
+  const mergeIn = (thread: MergeThread) => async (sequence: SegmentSequence) => {
     const startMs = clock.nowMs();
-    const built = await mergeUntimed(sequence);
+    const built = await (dependencies.merge?.(sequence) ?? thread.merge(sequence));
     dependencies.observeMerge?.((clock.nowMs() - startMs) / 1000);
     return built;
   };
+  const [merge, mergeSlowly] = [mergeIn(mergeThread), mergeIn(restingThread)];
   const { checkGrowth } = dependencies;
   const writer = new DatasetWriter({ folder, limits }, { fs, clock, alarms, chain, checkGrowth });
-  const sealer = new SegmentSealer(limits, { chain, writer, segments, merge });
+  const sealer = new SegmentSealer(limits, { chain, writer, segments, merge, mergeSlowly });
   const indexes = new IndexReader((run) => segments.openIndex(run));
   const parts = { manifest, chain, writer, sealer, segments, blocks, leases };
   const remove = () => removeUnused(parts);
@@ -428,5 +432,6 @@ async function openParts(
       clock,
     },
   );
-  return { ...parts, waiters, mergeThread, indexes, upkeep, removeUnused: remove };
+  const mergeThreads = [mergeThread, restingThread];
+  return { ...parts, waiters, mergeThreads, indexes, upkeep, removeUnused: remove };
 }

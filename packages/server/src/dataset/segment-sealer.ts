@@ -6,7 +6,7 @@ import type { DatasetLimits } from './dataset-limits.ts';
 import type { DatasetWriter } from './dataset-writer.ts';
 import { buildList } from './list-files.ts';
 import type { BuiltSegment } from './merge/built-segment.ts';
-import { chooseMerge, isMerged } from './merge/choose-merge.ts';
+import { chooseMerge, isMerged, isMergeUrgent } from './merge/choose-merge.ts';
 import type { SegmentSequence } from './merge/merge-thread.ts';
 import type { SegmentFiles } from './segment-files.ts';
 import { describeBuilt } from './segment-store.ts';
@@ -17,6 +17,8 @@ export interface SegmentSealerDependencies {
   readonly segments: SegmentFiles;
   /** Merges several segments into one. */
   readonly merge: (segments: SegmentSequence) => Promise<BuiltSegment>;
+  /** Does the same with rests. */
+  readonly mergeSlowly: (segments: SegmentSequence) => Promise<BuiltSegment>;
 }
 
 /** Stores finalized blocks as segment files and commits them to the chain. */
@@ -78,13 +80,14 @@ export class SegmentSealer {
 
   /** Merges small segments of a leased snapshot into a large one. Returns false if there are too few of them. */
   async merge(snapshot: ChainSnapshot): Promise<boolean> {
-    const { writer, segments, merge } = this.#dependencies;
+    const { writer, segments, merge, mergeSlowly } = this.#dependencies;
     const parts = chooseMerge(snapshot, this.#limits);
     if (parts.length === 0) return false;
     await writer.space.check();
     const headers: BlockHeader[] = [];
     for (const part of parts) headers.push(...(await segments.readHeaders(part)));
-    const built = await merge(readSegments(segments, parts));
+    const mergeNow = isMergeUrgent(snapshot, this.#limits) ? merge : mergeSlowly;
+    const built = await mergeNow(readSegments(segments, parts));
     const segment = describeBuilt(built, headers);
     const write = () => segments.write(segment, built.parts);
     await this.#store(segmentFile(segment), write, { kind: 'merge', segment });

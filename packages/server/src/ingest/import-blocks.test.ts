@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const merger = new SegmentMerger({ isLowPriority: false });
+const merger = new SegmentMerger({ speed: 'full' });
 afterAll(() => merger.close());
 
 const preparedSlots: number[] = [];

@@ -18,7 +18,7 @@ export interface TimingMetrics {
 const shortBuckets = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
-const mergeBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const mergeBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 /** Block times are whole seconds. */
 const lagBuckets = [1, 2, 3, 4, 5, 7, 10, 15, 30, 60, 300, 3_600];
 
@@ -30,7 +30,7 @@ export function addTimingMetrics(metrics: Metrics): TimingMetrics {
   const merge = metrics.histogram(
     {
       name: 'sluice_dataset_merge_seconds',
-      help: 'Time to merge blocks into a segment, including the wait for an earlier merge.',
+      help: 'Time to seal blocks into a segment or to merge segments, including the wait for an earlier one and the rests.',
       labels: ['dataset'],
     },
     mergeBuckets,

@@ -31,6 +31,23 @@ export function chooseMerge(
   return chooseFrom(front, limits) ?? chooseFrom(segments, limits) ?? [];
 }
 
+/** If more merges than this are due, merging does not keep up. */
+const dueCountMax = 4;
+
+/** Returns whether so many segments wait for a merge that it must not be slow. */
+export function isMergeUrgent(
+  { front, segments }: Pick<ChainSnapshot, 'front' | 'segments'>,
+  limits: MergeLimits,
+): boolean {
+  let dueCount = 0;
+  for (const segment of [...front, ...segments]) {
+    const { byteLength, blockCount } = segment;
+    if (isMerged(segment, limits)) continue;
+    dueCount += Math.max(byteLength / limits.mergeBytes, blockCount / SEGMENT_LIMITS.blockCountMax);
+  }
+  return dueCount > dueCountMax;
+}
+
 function chooseFrom(
   segments: readonly SealedSegment[],
   limits: MergeLimits,

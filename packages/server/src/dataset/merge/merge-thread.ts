@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/base/clock';
 import { CodedError } from '@sluice/base/errors';
 import type { BuiltSegment } from './built-segment.ts';
-import { SegmentMerger } from './segment-merger.ts';
+import { type MergeWorkerData, SegmentMerger } from './segment-merger.ts';
 
 /**
  * A sequence of segments, each with a buffer that the consumer takes over. A generator need not hold all of them in
@@ -17,6 +17,7 @@ const idleMs = 60_000;
  * its code again took as long as merging.
  */
 export class MergeThread {
+  readonly speed: MergeWorkerData['speed'];
   readonly #clock: Clock;
   #merger: SegmentMerger | undefined;
   /** The most recent merge. Merges run one after another. */
@@ -24,8 +25,9 @@ export class MergeThread {
   #idle = new AbortController();
   #isClosed = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, { speed = 'low' }: Partial<MergeWorkerData> = {}) {
     this.#clock = clock;
+    this.speed = speed;
   }
 
   merge(segments: SegmentSequence): Promise<BuiltSegment> {
@@ -50,7 +52,7 @@ export class MergeThread {
   async #merge(segments: SegmentSequence): Promise<BuiltSegment> {
     this.#checkOpen();
     this.#idle.abort();
-    this.#merger ??= new SegmentMerger({ isLowPriority: true });
+    this.#merger ??= new SegmentMerger({ speed: this.speed });
     const merger = this.#merger;
     try {
       for await (const bytes of segments) {

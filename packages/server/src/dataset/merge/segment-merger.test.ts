@@ -19,7 +19,7 @@ const [first, second, third] = blocks as [
 const expected = toBuiltSegment(buildSegment(blocks));
 
 test('behavior: segments and drafts are merged in order, a failure ends the thread, and a later call starts another one', async () => {
-  const merger = new SegmentMerger({ isLowPriority: false });
+  const merger = new SegmentMerger({ speed: 'full' });
   const one = buildSegment([first]);
   const draft = encodeDraft(second, undefined, (length) => new Uint8Array(length));
   const replies = await Promise.all([
@@ -57,5 +57,5 @@ test('behavior: segments and drafts are merged in order, a failure ends the thre
 });
 
 test('behavior: a merger that was never used is closed without a thread', async () => {
-  await new SegmentMerger({ isLowPriority: true }).close();
+  await new SegmentMerger({ speed: 'low' }).close();
 });

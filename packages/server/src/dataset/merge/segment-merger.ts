@@ -21,8 +21,11 @@ export interface MergeReply {
 }
 
 export interface MergeWorkerData {
-  /** Whether the thread runs at low priority, because the process also serves requests. */
-  readonly isLowPriority: boolean;
+  /**
+   * Full if nothing else is more urgent. Low runs at a low priority, because the process also serves requests. Paced also rests most of the
+   * time.
+   */
+  readonly speed: 'full' | 'low' | 'paced';
 }
 
 /** The thread allocates few objects. A small young generation is collected before much garbage accumulates. */

@@ -39,6 +39,7 @@ import { TakenTransactions } from './taken-transactions.ts';
  */
 export class SegmentWriter {
   readonly #write: (bytes: Uint8Array) => void;
+  readonly #onStep: () => void;
   readonly #dictionary = new DictionaryBuilder();
   readonly #appender = new BlockAppender(this.#dictionary);
   readonly #index = new IndexBuilder();
@@ -59,8 +60,13 @@ export class SegmentWriter {
   #lastHash = '';
   #offset = 0;
 
-  constructor(write: (bytes: Uint8Array) => void) {
+  /** `onStep` is called after each row group and each other part, between which little time passes. */
+  constructor(
+    write: (bytes: Uint8Array) => void,
+    { onStep = () => undefined }: { readonly onStep?: () => void } = {},
+  ) {
     this.#write = write;
+    this.#onStep = onStep;
     this.#emitPlain(encodeHeader());
   }
 
@@ -222,6 +228,7 @@ export class SegmentWriter {
     if (isLast) this.#rows = emptyGroupRows();
     else for (const column of Object.values(rows)) column.clear();
     this.#texts = new TextTable(this.#rows);
+    this.#onStep();
   }
 
   #appendHeader(header: BlockHeader): void {
@@ -252,10 +259,12 @@ export class SegmentWriter {
     const entry = plainEntry(this.#offset, bytes.length);
     this.#emitPlain(bytes);
     this.#parts.push({ kind, number, entry });
+    this.#onStep();
   }
 
   #unitPart(kind: number, number: number, unit: EncodedUnit): void {
     this.#parts.push({ kind, number, entry: this.#unit(unit) });
+    this.#onStep();
   }
 
   #unit(encoded: EncodedUnit): UnitEntry {
