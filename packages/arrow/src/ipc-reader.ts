@@ -87,7 +87,8 @@ export class ArrowStreamReader {
   /** Removes bytes from the front, into a buffer of their own, so that values are aligned. Returns undefined if too few have arrived. */
   #take(count: number): Uint8Array | undefined {
     if (this.#partBytes < count) return undefined;
-    const taken = new Uint8Array(count);
+    // Every byte is set below, so none is cleared first.
+    const taken = new Uint8Array(Buffer.allocUnsafeSlow(count).buffer);
     let filled = 0;
     let partCount = 0;
     for (const part of this.#parts) {

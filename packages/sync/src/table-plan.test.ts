@@ -2,7 +2,7 @@ import type { ProgramInterface } from '@sluice/client';
 import { expect, test } from 'vitest';
 import { planColumns } from './column-plan.ts';
 import { buildWriter } from './column-types.ts';
-import { CopyBuffer } from './postgres/copy-buffer.ts';
+import { FieldBuffer } from './postgres/field-buffer.ts';
 import { explain } from './postgres/postgres-errors.ts';
 import { buildFieldWriter, OutOfRange } from './postgres/write-value.ts';
 import { shiftDecimals } from './read-value.ts';
@@ -352,16 +352,16 @@ test.each([
   [Number.MAX_SAFE_INTEGER, 1],
   [1_000_000_000_000, 12],
 ])('property: %s shifted by %s digits is written as its decimal text is', (value, digits) => {
-  const [fast, slow] = [new CopyBuffer(), new CopyBuffer()];
+  const [fast, slow] = [new FieldBuffer(), new FieldBuffer()];
   fast.writeSafeNumeric(value, digits);
   slow.writeNumeric(shiftDecimals(value, digits) ?? '');
-  expect(readNumeric(fast.take())).toEqual(readNumeric(slow.take()));
+  expect(readNumeric(fast.bytes)).toEqual(readNumeric(slow.bytes));
 });
 
 /** Returns the value of the first numeric as digits of base 10,000 with their weights, and the number of decimal places. */
 function readNumeric(bytes: Uint8Array) {
-  // After the start of the message, the header of the form and the length of the field.
-  const field = Buffer.from(bytes).subarray(5 + 19 + 4);
+  // After the length of the field.
+  const field = Buffer.from(bytes).subarray(4);
   const weight = field.readInt16BE(2);
   const digits = Array.from({ length: field.readInt16BE(0) }, (_, i) => {
     return [weight - i, field.readInt16BE(8 + i * 2)] as const;
@@ -371,7 +371,7 @@ function readNumeric(bytes: Uint8Array) {
 
 test('error: a value that does not fit the type of its column names the column and the types that do', () => {
   const write = buildFieldWriter({ form: 'number', sql: 'integer' });
-  expect(() => write(10_000_000_000, new CopyBuffer())).toThrow(OutOfRange);
+  expect(() => write(10_000_000_000, new FieldBuffer())).toThrow(OutOfRange);
   const explained = new OutOfRange(10_000_000_000, 'integer').inColumn('amount');
   expect(String(explained)).toMatch(/column amount: value 10000000000 .*such as numeric/);
 });

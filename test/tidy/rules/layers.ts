@@ -33,7 +33,7 @@ const packageImports: Readonly<Record<string, readonly string[]>> = {
     ...['arrow', 'base', 'protocol', 'ledger', 'kernels', 'source'],
     ...['client', 'decode', 'grpc', 'simulator', 'sync'],
   ],
-  sync: ['arrow', 'base', 'protocol', 'client'],
+  sync: ['arrow', 'base', 'kernels', 'protocol', 'client'],
   client: ['protocol'],
   web: ['client', 'protocol'],
 };

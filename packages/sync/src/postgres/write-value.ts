@@ -1,10 +1,10 @@
-/** How the values of a column are written into a `CopyBuffer`. The text form of `column-types.ts` has the same values. */
+/** How the values of a column are written into a `FieldBuffer`. The text form of `column-types.ts` has the same values. */
 import { decodeBase58 } from '@sluice/base/base58';
 import { CodedError } from '@sluice/base/errors';
 import { type ColumnType, toJson } from '../column-types.ts';
-import type { CopyBuffer } from './copy-buffer.ts';
+import type { FieldBuffer } from './field-buffer.ts';
 
-export type WriteField = (value: unknown, out: CopyBuffer) => void;
+export type WriteField = (value: unknown, out: FieldBuffer) => void;
 
 /** Numbers of the types of the items of arrays, in the catalogue of PostgreSQL. */
 export const ITEM_OIDS = { text: 25, integer: 23 } as const;
@@ -87,12 +87,12 @@ function inRange(value: unknown, bitCount: number, type: string): number {
   throw new OutOfRange(value, type);
 }
 
-function writeNumeric(value: unknown, out: CopyBuffer): void {
+function writeNumeric(value: unknown, out: FieldBuffer): void {
   if (Number.isSafeInteger(value) && Number(value) >= 0) out.writeSafeNumeric(Number(value));
   else out.writeNumeric(String(value));
 }
 
-function writeBigint(value: unknown, out: CopyBuffer): void {
+function writeBigint(value: unknown, out: FieldBuffer): void {
   const integer = BigInt(String(value));
   if (BigInt.asIntN(64, integer) !== integer) throw new OutOfRange(value, 'bigint');
   out.writeLong(Number(integer >> 32n), Number(BigInt.asIntN(32, integer)));
@@ -103,18 +103,18 @@ const secondsOf2000 = 946_684_800;
 const secondsMax = 8.64e12;
 
 /** Writes unix seconds as microseconds since 2000. */
-export function writeTime(seconds: number, out: CopyBuffer): void {
+export function writeTime(seconds: number, out: FieldBuffer): void {
   const micros = (seconds - secondsOf2000) * 1e6;
   if (!(Math.abs(seconds) <= secondsMax)) out.writeNull();
   else if (Number.isSafeInteger(micros)) out.writeLong(Math.floor(micros / 2 ** 32), micros | 0);
   else writeBigint(BigInt(seconds - secondsOf2000) * 1_000_000n, out);
 }
 
-function writeHex(value: unknown, out: CopyBuffer): void {
+function writeHex(value: unknown, out: FieldBuffer): void {
   out.writeField(Buffer.from(String(value).slice(2), 'hex'));
 }
 
-function writeBase58(value: unknown, out: CopyBuffer): void {
+function writeBase58(value: unknown, out: FieldBuffer): void {
   const bytes = decodeBase58(String(value));
   if (bytes === undefined) out.writeNull();
   else out.writeField(bytes);
@@ -122,7 +122,7 @@ function writeBase58(value: unknown, out: CopyBuffer): void {
 
 /** Writes an array of one dimension, or an empty one, with the items from `first` to before `end`. */
 export function writeArray(
-  out: CopyBuffer,
+  out: FieldBuffer,
   { oid, first, end }: { readonly oid: number; readonly first: number; readonly end: number },
   writeItem: (i: number) => void,
 ): void {
@@ -138,7 +138,7 @@ export function writeArray(
   out.closeField(start);
 }
 
-function writeList(value: unknown, out: CopyBuffer, type: keyof typeof ITEM_OIDS): void {
+function writeList(value: unknown, out: FieldBuffer, type: keyof typeof ITEM_OIDS): void {
   const list = Array.isArray(value) ? value : [];
   const write = chooseWriter({ form: 'text', sql: type });
   writeArray(out, { oid: ITEM_OIDS[type], first: 0, end: list.length }, (i) => write(list[i], out));

@@ -1,77 +1,28 @@
 /**
- * Rows in the binary form of COPY, already divided into the messages of the protocol, so that the connection sends the bytes unchanged.
- * Messages are short, because the server takes in a whole message before it reads its first row.
- *
- *   'd' length | header | rows …    'd' length | rows …    'd' length | rows … | -1
- *
- * A row is the number of its fields, and for each field its length and its bytes, or the length -1 for null. Integers are big-endian.
+ * Fields in the binary form of COPY: the length of each and its bytes, or the length -1 for null. Integers are big-endian.
  */
 import { base58LengthMax, writeBase58 } from '@sluice/base/base58';
 
-const startBytes = 1 << 20;
-const messageBytes = 1 << 16;
-const messageType = 0x64;
-const headerBytes = 5;
+const startBytes = 1 << 12;
 /** A remainder of 12 digits is aligned without exceeding a safe integer. */
 export const shiftMax = 12;
-const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 
-export class CopyBuffer {
-  rowCount = 0;
+export class FieldBuffer {
   #bytes = Buffer.allocUnsafeSlow(startBytes);
   #view = new DataView(this.#bytes.buffer);
   #at = 0;
-  #messageStart = 0;
-
-  constructor() {
-    this.#start();
-  }
-
-  #start(): void {
-    this.rowCount = 0;
-    this.#at = 0;
-    this.#startMessage();
-    this.reserve(signature.length);
-    this.#bytes.set(signature, this.#at);
-    this.#at += signature.length;
-  }
 
   get byteCount(): number {
     return this.#at;
   }
 
-  startRow(fieldCount: number): void {
-    if (this.#at - this.#messageStart > messageBytes) {
-      this.#endMessage();
-      this.#startMessage();
-    }
-    this.rowCount++;
-    this.reserve(2);
-    this.#view.setInt16(this.#at, fieldCount);
-    this.#at += 2;
+  /** The fields. The bytes are overwritten after `clear`. */
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#at);
   }
 
-  /** Returns all messages, and starts again. The bytes are overwritten when further rows are added. */
-  take(): Uint8Array {
-    this.reserve(2);
-    this.#view.setInt16(this.#at, -1);
-    this.#at += 2;
-    this.#endMessage();
-    const messages = this.#bytes.subarray(0, this.#at);
-    // What it writes is equal to the start of these messages.
-    this.#start();
-    return messages;
-  }
-
-  #startMessage(): void {
-    this.reserve(headerBytes);
-    this.#messageStart = this.#at;
-    this.#bytes[this.#at] = messageType;
-    this.#at += headerBytes;
-  }
-
-  #endMessage(): void {
-    this.#view.setInt32(this.#messageStart + 1, this.#at - this.#messageStart - 1);
+  clear(): void {
+    this.#at = 0;
   }
 
   reserve(count: number): void {
