@@ -244,6 +244,7 @@ export interface ErrorDetails {
   'backup-damaged': { readonly file: string };
   'backup-missing': { readonly from: string; readonly dataset?: string };
   'backup-target-unknown': { readonly target: string };
+  'backup-target-used': { readonly target: string } | { readonly dataset: string };
   'dataset-exists': { readonly folder: string };
   'dataset-folder-shared': { readonly folder: string; readonly datasets: string };
   'dataset-genesis-differs': { readonly genesisHash: string; readonly known: string };
@@ -267,6 +268,7 @@ export interface ErrorDetails {
     | { readonly file: string }
     | { readonly segment: string }
     | { readonly unit: string; readonly reason?: string };
+  'segment-missing': { readonly path: string };
   'segment-merge-failed': { readonly exitCode?: number };
   'segment-version-unknown': { readonly version: number; readonly known: number };
   'storage-failed': StorageDetail;

@@ -178,6 +178,9 @@ export const ERRORS = {
   'segment-damaged': {
     text: 'a part of this segment is damaged; restore the file from a backup, or fetch its blocks again',
   },
+  'segment-missing': {
+    text: 'the file of a segment is missing; restore it from a backup, or fetch its blocks again',
+  },
   'segment-list-damaged': {
     text: 'a list of segments is damaged; restore its file in the folder lists from a backup',
   },

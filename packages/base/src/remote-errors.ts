@@ -22,7 +22,9 @@ export const REMOTE_ERRORS = {
   'store-unconditional': {
     text: 'the object store ignores If-None-Match, so two writers could overwrite each other; use a store that supports conditional writes',
   },
-  'store-manifest-damaged': { text: 'a manifest in the object store is damaged' },
+  'store-manifest-damaged': {
+    text: 'a manifest in the object store is damaged; if it belongs to a backup, remove it and back up again, which sends only missing files',
+  },
   'store-manifest-missing': {
     text: 'the object store has no manifest of this dataset; check bucket and prefix, or push the dataset first',
   },
@@ -33,16 +35,19 @@ export const REMOTE_ERRORS = {
     text: 'another data folder wrote the manifest of this dataset last; move this folder away to take the dataset over from the store, or use another prefix',
   },
   'backup-differs': {
-    text: 'the backup has a finalized block that the dataset does not have: it is a backup of another chain, or of a newer state. Use another target, or remove this backup if it is no longer needed',
+    text: 'the backup has a finalized block that the dataset does not have: it is a backup of another chain, or of a newer state, or retention has removed the block. Use another target, or give --replace if the earlier backup is no longer needed',
   },
   'backup-missing': {
     text: 'there is no backup; check the address, or run sluice backup first',
   },
   'backup-damaged': {
-    text: 'a file of the backup is damaged, or was not written by sluice; restore from another copy of the backup, or back up again to another target',
+    text: 'a file of the backup is damaged, or was not written by sluice; restore from another copy of the backup; if the dataset still exists, sluice backup --verify sends damaged files again',
   },
   'backup-target-unknown': {
     text: 'the target must be a folder or s3://BUCKET/PREFIX',
+  },
+  'backup-target-used': {
+    text: 'the target is in a data folder, or has a dataset that a service can use; a backup there could remove its files. Use a folder or a prefix of its own',
   },
   'dataset-exists': {
     text: 'the data folder already has this dataset; use another data folder, or drop it first',

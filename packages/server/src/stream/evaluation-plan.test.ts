@@ -312,7 +312,7 @@ describe('open segments', () => {
   });
 
   test('behavior: damage of a segment is reported to its dataset, other failures are not', async () => {
-    const fail = (code: 'segment-damaged' | 'file-unreadable') => {
+    const fail = (code: 'segment-damaged' | 'segment-missing' | 'file-unreadable') => {
       instead = async function* ({ keys: [key = ''] }) {
         yield* [];
         throw new SegmentFailure({ key, code, detail: {} });
@@ -323,6 +323,8 @@ describe('open segments', () => {
     expect(damages).toEqual([snapshot.segments[0]?.id]);
     await expect(fail('file-unreadable')).rejects.toMatchObject({ code: 'file-unreadable' });
     expect(damages).toHaveLength(1);
+    await expect(fail('segment-missing')).rejects.toMatchObject({ code: 'segment-missing' });
+    expect(damages.splice(1)).toEqual([snapshot.segments[0]?.id]);
     const { reportDamage } = new DatasetSegments({ dataset, pool }).useSealed([]);
     reportDamage(new SegmentFailure({ key: 'other', code: 'segment-damaged', detail: {} }));
     expect(damages).toHaveLength(1);

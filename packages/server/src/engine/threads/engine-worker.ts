@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '@sluice/base/assert';
 import { systemClock } from '@sluice/base/clock';
-import { openRangeFile } from '../../storage/range-file.ts';
+import { openSegmentFile } from '../../storage/open-segment-file.ts';
 import { EngineThread, type EngineWorkerData } from './engine-thread.ts';
 
 const port = parentPort;
@@ -10,4 +10,4 @@ const data = workerData as EngineWorkerData;
 const cachedFiles = data.readsStore
   ? await import('../../object-store/cached-range-file.ts')
   : undefined;
-new EngineThread(data, { port, clock: systemClock, openFile: openRangeFile, cachedFiles });
+new EngineThread(data, { port, clock: systemClock, openFile: openSegmentFile, cachedFiles });

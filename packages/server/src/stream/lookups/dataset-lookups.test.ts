@@ -316,11 +316,12 @@ test('error: segment-damaged, and not transaction-unknown, if the signature inde
   expect(damages).toEqual(['damaged-index']);
 });
 
-test('error: file-unreadable if the file of a segment is missing', async () => {
+test('error: segment-missing if the file of a segment is missing', async () => {
   const segment = sealAs('missing', [uniqueBlock(801)]);
   rmSync(join(folder, 'missing'));
-  const { lookups } = lookupsOf({ segments: [segment] });
-  expect(await findSlot(lookups, uniqueBlock(1))).toBe('file-unreadable');
+  const { lookups, damages } = lookupsOf({ segments: [segment] });
+  expect(await findSlot(lookups, uniqueBlock(1))).toBe('segment-missing');
+  expect(damages).toEqual(['missing']);
 });
 
 test('behavior: discriminators have the shortest length of all segments in the range, so that counts can be added', async () => {
