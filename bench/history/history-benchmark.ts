@@ -20,7 +20,7 @@ const text = { type: 'string' } as const;
 export const historyBenchmark: Benchmark = {
   name: 'history',
   summary:
-    'how costs grow with the history, over HTTP: 1 %, 10 % and 100 % of it, and 550,000 segments',
+    'how costs grow with the history, over HTTP: 1 %, 10 % and 100 % of it, and many small segments',
   options: [
     '--blocks N       number of blocks of the largest dataset of large segments (default 10000000)',
     '--segments N     number of small segments of the other dataset (default 550000)',
@@ -41,15 +41,13 @@ export const historyBenchmark: Benchmark = {
     const repeatCount = readCount('repeat', given.repeat, { fallback: 20, min: 1 });
     const seed = readCount('seed', given.seed, { fallback: 1, min: 0 });
     const measures: Measure[] = [];
-    for (const share of shares) {
-      const segmentCount = Math.max(1, Math.ceil((blocks * share) / large.blocksPerSegment));
+    for (const segmentCount of sizesOf(Math.ceil(blocks / large.blocksPerSegment), 1)) {
       const label = `${segmentCount * large.blocksPerSegment} blocks`;
       measures.push(
         ...(await measure({ ...large, segmentCount, label, seed, repeatCount }, print)),
       );
     }
-    for (const share of shares) {
-      const segmentCount = Math.max(10, Math.round(segments * share));
+    for (const segmentCount of sizesOf(segments, 10)) {
       const label = `${segmentCount} segments`;
       measures.push(
         ...(await measure({ ...small, segmentCount, label, seed, repeatCount }, print)),
@@ -60,7 +58,11 @@ export const historyBenchmark: Benchmark = {
   },
 };
 
-const shares = [0.01, 0.1, 1];
+/** Returns 1 %, 10 % and 100 % of a number of segments, without sizes that are equal. */
+function sizesOf(count: number, min: number): number[] {
+  return [...new Set([0.01, 0.1, 1].map((share) => Math.max(min, Math.ceil(count * share))))];
+}
+
 /**
  * Segments with half the number of blocks that a segment can have, so that they are not merged. A real ledger has about one signature for each
  * transaction, two or three accounts for each that no other transaction of the segment has, and 540 bytes of segments for each.
@@ -79,7 +81,7 @@ interface Measure {
   readonly name: string;
   readonly size: string;
   readonly value: number;
-  readonly unit: 'bytes' | 'ms';
+  readonly unit: 'bytes' | 'ms' | 'MB' | '%';
 }
 
 interface HistoryOptions {
@@ -108,6 +110,7 @@ async function measure(
   });
   const madeSeconds = (performance.now() - startMs) / 1000;
   const dataFolder = join(folder, datasetName);
+  print(`  data folder: ${folder}`);
   const [data, index, lists] = ['segments', 'indexes', 'lists'].map((name) =>
     sizeOf(dataFolder, name),
   );
@@ -118,6 +121,8 @@ async function measure(
     `  ${gigabytesOf(data?.bytes ?? 0)} of segments, ${gigabytesOf(index?.bytes ?? 0)} of indexes (${share.toFixed(1)} %) in ${index?.count} files, ${lists?.count} lists, prepared in ${madeSeconds.toFixed(0)} s`,
   );
   const values: [name: string, value: number, unit: Measure['unit']][] = [
+    ['disk-bytes', (data?.bytes ?? 0) + (index?.bytes ?? 0) + (lists?.bytes ?? 0), 'bytes'],
+    ['index-share', share, '%'],
     ['commit-bytes', await measureCommit(dataFolder), 'bytes'],
   ];
   const service = await measureStart(folder, dataFolder);
@@ -128,10 +133,8 @@ async function measure(
       await measureService(service.started, options, answers),
     ))
       values.push([name, ms, 'ms']);
-    const memory = service.started.process.residentBytesPeak;
-    print(
-      `  peak memory of the process ${(memory / 1e6).toFixed(0)} MB, checksum of the answers ${answers.digest('hex').slice(0, 16)}`,
-    );
+    values.push(['memory-mb', service.started.process.residentBytesPeak / 1e6, 'MB']);
+    print(`  checksum of the answers ${answers.digest('hex').slice(0, 16)}`);
   } finally {
     await service.started.process.stop('SIGTERM');
   }
@@ -139,7 +142,8 @@ async function measure(
   print(`  baseline: read 4 kB of 10 files, one after another: ${bare.toFixed(2)} ms`);
   for (const [name, value, unit] of values) {
     const ratio = unit === 'ms' ? ` (${(value / bare).toFixed(1)} × the baseline)` : '';
-    print(`  ${name.padEnd(24)} ${value.toFixed(unit === 'ms' ? 1 : 0)} ${unit}${ratio}`);
+    const digits = unit === 'ms' || unit === '%' ? 1 : 0;
+    print(`  ${name.padEnd(24)} ${value.toFixed(digits)} ${unit}${ratio}`);
   }
   return values.map(([name, value, unit]) => ({ name, size: label, value, unit }));
 }
