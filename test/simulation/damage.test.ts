@@ -6,8 +6,9 @@ import { beforeAll, expect, test } from 'vitest';
 import { ManualClock } from '../../packages/base/src/testing/manual-clock.ts';
 import { bucketSource } from '../../packages/server/src/app/repair-sources.ts';
 import { segmentsFrom } from '../../packages/server/src/chain/segment-lists.ts';
-import { backupDataset } from '../../packages/server/src/cluster/backup-dataset.ts';
+import { backupDataset, verifyBackup } from '../../packages/server/src/cluster/backup-dataset.ts';
 import { type Bucket, openBucket } from '../../packages/server/src/cluster/bucket.ts';
+import { pullDataset } from '../../packages/server/src/cluster/pull-dataset.ts';
 import { Dataset } from '../../packages/server/src/dataset/dataset.ts';
 import { createDataset } from '../../packages/server/src/dataset/stored/create-dataset.ts';
 import {
@@ -29,6 +30,7 @@ const limits = { journalFileBytesMax: 16_384, sealBlockCount: 1, mergeBytes: 1 }
 const ledger = new Ledger(Random.fromSeed(3));
 let intact: SimFs;
 let bucket: Bucket;
+let store: MemoryStore;
 
 const makeIndexOn = (disk: SimFs) =>
   startProcess({ disk, store: new MemoryStore() }, Number.POSITIVE_INFINITY).makeIndex;
@@ -64,13 +66,20 @@ beforeAll(async () => {
   expect(segments.length).toBeGreaterThan(60);
   await dataset.close();
   intact = fs;
-  const options = { cacheFolder: 'cache', cacheBytesMax: 1 << 20, requestCountMax: 2 };
-  bucket = await openBucket(
-    { dataset: 'ledger', ...options },
-    { store: new MemoryStore(), fs: new SimFs(), clock: new ManualClock() },
-  );
-  await backupDataset(folder, bucket, { fs, merge: mergeInProcess, onPart, signal });
+  store = new MemoryStore();
+  bucket = await openBucketOf(store);
+  await backupDataset(folder, bucket, copying(fs));
 });
+
+const copying = (fs: SimFs) => ({ fs, merge: mergeInProcess, onPart, signal });
+
+function openBucketOf(objects: MemoryStore): Promise<Bucket> {
+  const limits = { cacheFolder: 'cache', cacheBytesMax: 1 << 20, requestCountMax: 2 };
+  return openBucket(
+    { dataset: 'ledger', ...limits },
+    { store: objects, fs: new SimFs(), clock: new ManualClock() },
+  );
+}
 
 const verify = (fs: SimFs) => verifyDataset({ folder }, fs, signal);
 
@@ -162,6 +171,35 @@ test('behavior: I-76 F-22 damage of a segment, a list or an index is named, the 
       expect(await countUnreadable(fs), how).toBe(path.includes('/indexes/') ? 0 : 1);
       await repair(fs, [backup]);
       expect(await countUnreadable(fs), how).toBe(0);
+    }
+  }
+});
+
+test('behavior: damage of a segment or an index is found in a backup and sent again, and never copied either way', async () => {
+  const [segment = '', index = ''] = [pathsOf('segments/')[3], pathsOf('indexes/')[0]];
+  for (const path of [segment, index]) {
+    const file = path.slice(folder.length + 1);
+    const [key = ''] = [...store.objects.keys()].filter((one) => one.includes(`/${file}`));
+    for (const { fs, how } of damagedCopies(path, 6)) {
+      const empty = await openBucketOf(new MemoryStore());
+      await expect(backupDataset(folder, empty, copying(fs)), how).rejects.toSatisfy((error) =>
+        isCodedError(error, 'segment-damaged'),
+      );
+      store.distort = (read, bytes) => (read === key ? fs.readRaw(path) : bytes);
+      const { damages } = await verifyBackup(bucket, copying(fs));
+      expect(
+        damages.map((damage) => damage.file),
+        how,
+      ).toEqual([file]);
+      const pulled = pullDataset('restored/ledger', bucket, copying(new SimFs()));
+      await expect(pulled, how).rejects.toMatchObject({ code: 'segment-damaged' });
+      store.distort = (_key, bytes) => bytes;
+      store.calls.length = 0;
+      await damages[0]?.remove();
+      await backupDataset(folder, bucket, copying(intact));
+      const sent = store.calls.filter((call) => /^put .*\/(segments|indexes)\//.test(call));
+      expect(sent, how).toEqual([`put ${key}`]);
+      expect((await verifyBackup(bucket, copying(intact))).damages, how).toEqual([]);
     }
   }
 });

@@ -9,6 +9,7 @@ export const slowFiles = [
   'packages/server/src/app/take-files.test.ts',
   'packages/server/src/cli/commands/backfill.test.ts',
   'packages/server/src/cli/commands/convert.test.ts',
+  'packages/server/src/cli/commands/backup.test.ts',
   'packages/server/src/cli/commands/dataset-tools.test.ts',
   'packages/server/src/cli/commands/export.test.ts',
   'packages/server/src/cli/commands/import.test.ts',

@@ -21,7 +21,7 @@ const commands: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   backfill: async () => (await import('./commands/backfill.ts')).buildBackfillCommand,
   dataset: async () => (await import('./commands/dataset.ts')).buildDatasetCommand,
   backup: async () => (await import('./commands/backup.ts')).buildBackupCommand,
-  restore: async () => (await import('./commands/backup.ts')).buildRestoreCommand,
+  restore: async () => (await import('./commands/restore.ts')).buildRestoreCommand,
   verify: async () => (await import('./commands/verify.ts')).buildVerifyCommand,
   repair: async () => (await import('./commands/repair.ts')).buildRepairCommand,
   keys: async () => (await import('./commands/keys.ts')).buildKeysCommand,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
@@ -52,11 +52,23 @@ async function locationOf(store: ObjectStore): Promise<BackupLocation> {
   };
 }
 
+/** Returns whether a location has the form of an address instead of a path. */
+export function isAddress(target: string): boolean {
+  return /^\w+:\/\//.test(target);
+}
+
+async function canBeFolder(path: string): Promise<boolean> {
+  if (path === '') return false;
+  const found = await stat(path).catch(() => undefined);
+  return found?.isDirectory() ?? true;
+}
+
 async function openStoreAt(target: string): Promise<ObjectStore> {
   const parts = /^s3:\/\/([^/]+)\/?(.*?)\/?$/.exec(target);
   if (parts === null) {
     // Other schemes would become the names of folders.
-    if (/^\w+:\/\//.test(target)) throw new CodedError('backup-target-unknown', { target });
+    if (isAddress(target) || !(await canBeFolder(target)))
+      throw new CodedError('backup-target-unknown', { target });
     const { FolderStore } = await import('../object-store/folder-store.ts');
     return new FolderStore(target, nodeFs);
   }

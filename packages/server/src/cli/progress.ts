@@ -4,6 +4,8 @@ import { isTerminal } from '@sluice/base/terminal';
 const barEveryMs = 100;
 const lineEveryMs = 5_000;
 const barWidth = 30;
+/** Clears the rest of a line that is shorter than the one before. */
+const clearRest = '\x1b[K';
 
 /** Shows the progress of a long command: a bar on a terminal, or a line from time to time elsewhere. */
 export class Progress {
@@ -48,19 +50,19 @@ export class Progress {
     if (nowMs - this.#shownMs < (this.#isTerminal ? barEveryMs : lineEveryMs)) return;
     this.#shownMs = nowMs;
     this.#shownState = this.#state;
-    this.#err.write(this.#isTerminal ? `\r${this.#bar()}` : `${this.#line()}\n`);
+    this.#err.write(this.#isTerminal ? `\r${this.#bar()}${clearRest}` : `${this.#line()}\n`);
   }
 
   /** Shows the final state, also if no progress was shown before. Prints no second line if the last one shows it already. */
   finish(): void {
     if (this.#done === 0 || (!this.#isTerminal && this.#state === this.#shownState)) return;
-    this.#err.write(this.#isTerminal ? `\r${this.#bar()}\n` : `${this.#line()}\n`);
+    this.#err.write(this.#isTerminal ? `\r${this.#bar()}${clearRest}\n` : `${this.#line()}\n`);
   }
 
   /** Shows the final state of interrupted work without a share, because reading may be ahead of the finished work. */
   stop(): void {
     if (this.#done === 0) return;
-    this.#err.write(`${this.#isTerminal ? '\r\x1b[K' : ''}${this.#amount()}\n`);
+    this.#err.write(`${this.#isTerminal ? `\r${clearRest}` : ''}${this.#amount()}\n`);
   }
 
   /** The finished amount and share. The rate changes even if nothing was done. */
@@ -69,10 +71,14 @@ export class Progress {
   }
 
   #bar(): string {
-    const share = this.#total === undefined ? this.#share?.() : this.#done / this.#total;
+    const share = this.#doneShare();
     if (share === undefined) return this.#line();
     const filled = Math.round(barWidth * Math.min(share, 1));
     return `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${this.#line()}`;
+  }
+
+  #doneShare(): number | undefined {
+    return this.#total === undefined ? this.#share?.() : this.#done / Math.max(this.#total, 1);
   }
 
   #line(): string {
@@ -96,7 +102,7 @@ export class Progress {
   }
 
   #left(): string {
-    const share = this.#share?.();
+    const share = this.#doneShare();
     if (share === undefined) return '';
     const percent = `, ${Math.floor(share * 100)} %`;
     if (share <= 0 || share >= 1) return percent;

@@ -52,10 +52,11 @@ async function createIn(fs: Fs, at = folder): Promise<Dataset> {
   return openIn(fs, at);
 }
 
-async function grow(dataset: Dataset, last: number, branch = 0): Promise<void> {
+async function grow(dataset: Dataset, last: number, branch = 0, first = 10): Promise<void> {
   const head = dataset.snapshot().head?.number;
-  if (head === undefined) await dataset.commit([{ kind: 'create', anchor: refAt(9, branch) }]);
-  await dataset.commit([{ kind: 'extend', blocks: runOf((head ?? 9) + 1, last, branch) }]);
+  if (head === undefined)
+    await dataset.commit([{ kind: 'create', anchor: refAt(first - 1, branch) }]);
+  await dataset.commit([{ kind: 'extend', blocks: runOf((head ?? first - 1) + 1, last, branch) }]);
   await dataset.commit([{ kind: 'finalize', block: refAt(last - 1, branch) }]);
   while (await dataset.seal());
 }
@@ -87,7 +88,7 @@ test('default: a backup of a dataset in use has all finalized blocks, and a furt
   expect(putsOf(store, 'segments')).toHaveLength(6);
   const blocks = (await readAll(dataset)).filter(({ header }) => header.number <= 30);
   expect(await readAll(await restored(bucket))).toEqual(blocks);
-  expect(await verifyBackup(bucket, copying(fs))).toBe(6);
+  expect(await verifyBackup(bucket, copying(fs))).toEqual({ segments: 6, damages: [] });
   store.calls.length = 0;
   await grow(dataset, 40);
   await backupDataset(folder, bucket, copying(fs));
@@ -164,6 +165,54 @@ test('error: backup-differs: another chain, or an older state, does not replace 
   expect([...store.objects.keys()]).toEqual(before);
 });
 
+test('error: backup-differs: a dataset that starts above the backup replaces it only on request', async () => {
+  const store = new MemoryStore();
+  const bucket = await bucketOf(store);
+  const fs = new SimFs();
+  await grow(await createIn(fs), 30);
+  await backupDataset(folder, bucket, copying(fs));
+  const later = new SimFs();
+  const dataset = await createIn(later);
+  await grow(dataset, 60, 0, 50);
+  const before = [...store.objects.keys()];
+  await expect(backupDataset(folder, bucket, copying(later))).rejects.toMatchObject({
+    code: 'backup-differs',
+  });
+  expect([...store.objects.keys()]).toEqual(before);
+  const summary = await backupDataset(folder, bucket, { ...copying(later), replace: true });
+  expect(summary).toMatchObject({ blocks: 10, last: 59 });
+  expect((await readAll(await restored(bucket))).map(({ header }) => header.number)).toEqual(
+    Array.from({ length: 10 }, (_, i) => 50 + i),
+  );
+});
+
+test.each(['manifest.json', 'journal/00000001.journal'])(
+  'error: backup-target-used: a target that has the %s of a dataset keeps all of its files',
+  async (file) => {
+    const fs = new SimFs();
+    await grow(await createIn(fs), 30);
+    const store = new MemoryStore();
+    const keys = [`${datasetName}/${file}`, `${datasetName}/segments/other`];
+    for (const key of keys) await store.put(key, new Uint8Array(10));
+    const attempt = backupDataset(folder, await bucketOf(store), copying(fs));
+    await expect(attempt).rejects.toMatchObject({ code: 'backup-target-used' });
+    expect([...store.objects.keys()].sort()).toEqual(keys);
+  },
+);
+
+test('behavior: what a backup or a restored folder has already counts no bytes', async () => {
+  const fs = new SimFs();
+  const dataset = await createIn(fs);
+  await grow(dataset, 31);
+  const bucket = await bucketOf(new MemoryStore());
+  await backupDataset(folder, bucket, copying(fs));
+  const again = copying(fs);
+  await backupDataset(folder, bucket, again);
+  const [counts, bytes] = [0, 1].map((i) => again.onPart.mock.calls.map((call) => call[i]));
+  expect(counts).toEqual([4, 4, 4, 4, 4, 1]);
+  expect(bytes).toEqual([0, 0, 0, 0, 0, 0]);
+});
+
 test('error: segment-damaged: a damaged segment is neither backed up nor accepted from a backup', async () => {
   const fs = new SimFs();
   const dataset = await createIn(fs);
@@ -176,7 +225,11 @@ test('error: segment-damaged: a damaged segment is neither backed up nor accepte
     return bytes;
   };
   const damaged = { code: 'segment-damaged' };
-  await expect(verifyBackup(bucket, copying(fs))).rejects.toMatchObject(damaged);
+  const { damages } = await verifyBackup(bucket, copying(fs));
+  const { segments: all } = dataset.snapshot();
+  expect(damages.map(({ file }) => file).slice(0, all.length)).toEqual(
+    all.map(({ id }) => `segments/${id}`),
+  );
   await expect(restored(bucket)).rejects.toMatchObject(damaged);
   const [segment] = dataset.snapshot().segments;
   const path = `${folder}/segments/${segment?.id}`;

@@ -2,7 +2,7 @@
  * Backups of a dataset in a bucket or a folder. A backup has the layout of a dataset in an object store, with the newest state only. Its files
  * never change, so a further backup sends only new ones.
  */
-import { CodedError } from '@sluice/base/errors';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { findBlockAtOrAfter } from '../chain/find-blocks.ts';
 import {
@@ -14,6 +14,7 @@ import {
   segmentsFrom,
   totalSealed,
 } from '../chain/segment-lists.ts';
+import { manifestName } from '../dataset/manifest.ts';
 import { StoredReader } from '../dataset/stored/stored-reader.ts';
 import type { Bucket } from './bucket.ts';
 import { indexOfPiece } from './bucket-indexes.ts';
@@ -23,6 +24,11 @@ import { openTarget, type PushSummary } from './push-dataset.ts';
 
 /** A manifest of this writer belongs to a backup and to no service. */
 const backupWriter = 'backup';
+
+export interface BackupDependencies extends CopyDependencies {
+  /** Replaces the backup also if it cannot be shown to be one of the same chain. */
+  readonly replace?: boolean;
+}
 
 export interface BackupSummary extends PushSummary {
   readonly blocks: number;
@@ -35,8 +41,9 @@ export interface BackupSummary extends PushSummary {
 export async function backupDataset(
   folder: string,
   bucket: Bucket,
-  dependencies: CopyDependencies,
+  dependencies: BackupDependencies,
 ): Promise<BackupSummary> {
+  await checkIsNoDataset(bucket);
   const latest = await bucket.log.readLatest();
   if (latest !== undefined) await checkSameChain(folder, bucket, latest, dependencies);
   const { manifest: dataset, chain } = await copyDataset(
@@ -59,20 +66,31 @@ export async function backupDataset(
   };
 }
 
-/** A dataset that was dropped and created again must not replace the backup of the old one. */
+/** The files of a dataset that a service uses have the names of those of a backup, and a backup removes files that it does not need. */
+async function checkIsNoDataset({ store, dataset }: Bucket): Promise<void> {
+  const isDataset =
+    (await store.head(`${dataset}/${manifestName}`)) !== undefined ||
+    (await store.list(`${dataset}/journal/`)).length > 0;
+  if (isDataset) throw new CodedError('backup-target-used', { dataset });
+}
+
+/**
+ * A dataset that was dropped and created again must not replace the backup of the old one. If its first block is above the backup, as
+ * retention can make it too, the two cannot be compared.
+ */
 async function checkSameChain(
   folder: string,
   { dataset }: Bucket,
   { manifest, number }: LatestManifest,
-  { fs }: CopyDependencies,
+  { fs, replace }: BackupDependencies,
 ): Promise<void> {
   if (manifest.writer !== backupWriter)
     throw new CodedError('store-owned', { dataset, manifest: number });
+  const { finalized } = manifest.chain;
+  // Without blocks in the backup there is nothing to lose.
+  if (replace === true || finalized === null) return;
   const reader = await StoredReader.open(folder, fs);
   const snapshot = reader.snapshot();
-  const { finalized } = manifest.chain;
-  // Without blocks in the backup there is nothing to lose. Retention may have removed the blocks of the backup.
-  if (finalized === null || (snapshot.start !== null && snapshot.start > finalized.number)) return;
   const isAbove = snapshot.head === null || snapshot.head.number < finalized.number;
   const found = isAbove ? undefined : await findBlockAtOrAfter(snapshot, finalized.number, reader);
   if (found?.hash === finalized.hash) return;
@@ -103,23 +121,55 @@ async function removeOlder(
   return removedCount;
 }
 
-/** Reads a whole backup and verifies the checksums of its files. Returns the number of segments. */
+export interface VerifiedBackup {
+  readonly segments: number;
+  readonly damages: readonly BackupDamage[];
+}
+
+export interface BackupDamage {
+  readonly file: string;
+  /** Removes the file, so that the next backup sends it again. */
+  readonly remove: () => Promise<void>;
+}
+
+/** Reads a whole backup and verifies the checksums of its files. */
 export async function verifyBackup(
   bucket: Bucket,
   { onPart, signal }: Pick<CopyDependencies, 'onPart' | 'signal'>,
-): Promise<number> {
-  const { dataset, segments, log } = bucket;
+): Promise<VerifiedBackup> {
+  const { dataset, store, segments, log } = bucket;
   const latest = await log.readLatest();
   if (latest === undefined) throw new CodedError('store-manifest-missing', { dataset });
   const { chain } = latest.manifest;
-  const readList: ReadList = (list) => segments.readList(list);
+  const damages: BackupDamage[] = [];
+  const check = async (read: Promise<unknown>, damage: BackupDamage) => {
+    if (await isIntact(read)) return;
+    damages.push(damage);
+  };
   let count = 0;
-  for await (const segment of segmentsFrom(chain, 0, readList)) {
+  for await (const segment of segmentsFrom(chain, 0, (list) => segments.readList(list))) {
     if (signal.aborted) throw new CodedError('cli-interrupted');
-    await segments.read(segment);
+    const remove = () => store.remove(segments.keyOf(segment));
+    await check(segments.read(segment), { file: segmentFile(segment), remove });
     onPart(segment.blockCount, segment.byteLength);
     count++;
   }
-  for (const run of chain.indexes) await segments.indexes.verify(run);
-  return count;
+  for (const run of chain.indexes) {
+    if (signal.aborted) throw new CodedError('cli-interrupted');
+    const remove = () => segments.indexes.remove(run);
+    await check(segments.indexes.verify(run), { file: indexFile(run), remove });
+  }
+  return { segments: count, damages };
+}
+
+/** Returns false if what is read is damaged or missing. Other failures, as of the network, are no statement about the backup. */
+async function isIntact(read: Promise<unknown>): Promise<boolean> {
+  try {
+    await read;
+    return true;
+  } catch (error) {
+    if (isCodedError(error, 'segment-damaged') || isCodedError(error, 'store-object-missing'))
+      return false;
+    throw error;
+  }
 }

@@ -6,7 +6,9 @@ import type { IndexInputs, MakeIndex, OpenIndexFile } from '../dataset/history/i
 import type { CachedObject } from '../object-store/cached-object.ts';
 import type { ObjectCache } from '../object-store/object-cache.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
+import { damaged } from '../segment/encoding/unit.ts';
 import { type IndexShape, indexByteLength } from '../segment/history/layout.ts';
+import { verifyIndex } from '../segment/history/read-index.ts';
 import type { Fs } from '../storage/fs.ts';
 
 export interface BucketIndexesOptions {
@@ -48,6 +50,24 @@ function piecesOf({ id, byteLength }: Pick<IndexRun, 'id' | 'byteLength'>): Piec
   });
 }
 
+type ReadPart = (piece: Piece, start: number, byteLength: number) => Promise<Uint8Array>;
+
+/** Reads a range of an index from its pieces. */
+async function readPieces(
+  pieces: readonly Piece[],
+  { position, length }: { readonly position: number; readonly length: number },
+  readPart: ReadPart,
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for (const piece of pieces) {
+    const start = Math.max(0, position - piece.start);
+    const end = Math.min(piece.byteLength, position + length - piece.start);
+    if (start < end) parts.push(await readPart(piece, start, end - start));
+  }
+  const [first] = parts;
+  return first !== undefined && parts.length === 1 ? first : Buffer.concat(parts);
+}
+
 /** Returns the name of the index that a piece belongs to. */
 export function indexOfPiece(name: string): string {
   return name.slice(0, name.lastIndexOf('.'));
@@ -65,16 +85,10 @@ export class BucketIndexes {
   open(run: IndexRun): OpenIndexFile {
     const pieces = piecesOf(run);
     return {
-      read: async (position, length) => {
-        const parts: Uint8Array[] = [];
-        for (const piece of pieces) {
-          const start = Math.max(0, position - piece.start);
-          const end = Math.min(piece.byteLength, position + length - piece.start);
-          if (start < end) parts.push(await this.#cached(piece).read(start, end - start));
-        }
-        const [first] = parts;
-        return first !== undefined && parts.length === 1 ? first : Buffer.concat(parts);
-      },
+      read: (position, length) =>
+        readPieces(pieces, { position, length }, (piece, start, count) =>
+          this.#cached(piece).read(start, count),
+        ),
       discard: () => {
         for (const piece of pieces) this.#cached(piece).evict();
       },
@@ -137,14 +151,35 @@ export class BucketIndexes {
     }
   }
 
-  /** Reads all pieces and compares their lengths. A page is verified whenever it is read. */
+  /** Reads the whole index from the store and verifies all of its checksums. */
   async verify(run: IndexRun): Promise<void> {
     const { store } = this.#dependencies;
-    for (const piece of piecesOf(run)) {
-      const { length } = await store.get(this.#keyOf(piece));
-      if (length !== piece.byteLength)
-        throw new CodedError('segment-damaged', { segment: piece.name });
-    }
+    const pieces = piecesOf(run);
+    // Pages and the lists that continue them are read in turn, so two pieces are in use at a time.
+    const held = new Map<Piece, Uint8Array>();
+    const readPart: ReadPart = async (piece, start, count) => {
+      const bytes = held.get(piece) ?? (await store.get(this.#keyOf(piece)));
+      held.delete(piece);
+      held.set(piece, bytes);
+      for (const older of [...held.keys()].slice(0, -2)) held.delete(older);
+      return bytes.subarray(start, start + count);
+    };
+    await verifyIndex(run, (position, length) =>
+      readPieces(pieces, { position, length }, readPart),
+    );
+    const last = pieces.at(-1);
+    const { byteLength } = (last && (await store.head(this.#keyOf(last)))) ?? {};
+    if (byteLength !== last?.byteLength) throw damaged('file', 'it has another length');
+  }
+
+  /** Removes an index from the store. */
+  async remove(run: IndexRun): Promise<void> {
+    for (const piece of piecesOf(run)) await this.#dependencies.store.remove(this.#keyOf(piece));
+  }
+
+  /** Returns whether the store has an index, by the sizes of its objects. */
+  isComplete(run: IndexRun, isStored: (key: string, byteLength: number) => boolean): boolean {
+    return piecesOf(run).every((piece) => isStored(this.#keyOf(piece), piece.byteLength));
   }
 
   /** Copies an index from the store to a new local file. */

@@ -1,7 +1,7 @@
 /** Copies the finalized blocks of a dataset's folder elsewhere, also while a service writes it. */
 import { crc32 } from 'node:zlib';
 import { assert } from '@sluice/base/assert';
-import { CodedError, isCodedError } from '@sluice/base/errors';
+import { addDetail, CodedError, isCodedError } from '@sluice/base/errors';
 import { mapOrdered } from '@sluice/base/map-ordered';
 import type {
   ChainSnapshot,
@@ -21,6 +21,7 @@ import type { BuiltSegment } from '../dataset/merge/built-segment.ts';
 import type { SegmentSequence } from '../dataset/merge/merge-thread.ts';
 import { describeBuilt, SegmentStore } from '../dataset/segment-store.ts';
 import { readStoredDataset, type StoredDataset } from '../dataset/stored/stored-dataset.ts';
+import { verifyIndexFile } from '../dataset/stored/verify-index-file.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import type { LocalFile } from './bucket-indexes.ts';
 import { checksumOf } from './bucket-segments.ts';
@@ -28,7 +29,7 @@ import { checksumOf } from './bucket-segments.ts';
 export interface CopyDependencies {
   readonly fs: Fs;
   readonly merge: (segments: SegmentSequence) => Promise<BuiltSegment>;
-  /** Called for each segment with its number of blocks and bytes. */
+  /** Called for each segment with its number of blocks, and its bytes unless the target has it already. */
   readonly onPart: (blockCount: number, byteLength: number) => void;
   readonly signal: AbortSignal;
 }
@@ -38,6 +39,7 @@ export interface CopyTarget {
   has(segment: SealedSegment): Promise<boolean> | boolean;
   writeSegment(segment: SealedSegment, bytes: Uint8Array): Promise<void>;
   writeList(list: SegmentList, bytes: Uint8Array): Promise<void>;
+  hasIndex(run: IndexRun): Promise<boolean> | boolean;
   writeIndex(run: IndexRun, file: LocalFile): Promise<void>;
 }
 
@@ -58,10 +60,10 @@ export async function copyDataset(
   dependencies: CopyDependencies,
 ): Promise<CopiedDataset> {
   const reported = new Set<string>();
-  const onPart = (segment: SealedSegment) => {
+  const onPart: StateCopy['onPart'] = ({ segment, isSent }) => {
     if (reported.has(segment.id)) return;
     reported.add(segment.id);
-    dependencies.onPart(segment.blockCount, segment.byteLength);
+    dependencies.onPart(segment.blockCount, isSent ? segment.byteLength : 0);
   };
   for (let attempt = 1; ; attempt++) {
     const stored = await readStoredDataset(folder, dependencies.fs);
@@ -79,9 +81,15 @@ async function isChanged(folder: string, { snapshot }: StoredDataset, fs: Fs): P
   return (await readStoredDataset(folder, fs)).snapshot.version !== snapshot.version;
 }
 
+interface CopiedSegment {
+  readonly segment: SealedSegment;
+  /** False if the target had it. */
+  readonly isSent: boolean;
+}
+
 interface StateCopy extends Omit<CopyDependencies, 'onPart'> {
   readonly target: CopyTarget;
-  readonly onPart: (segment: SealedSegment) => void;
+  readonly onPart: (copied: CopiedSegment) => void;
 }
 
 async function copyState(
@@ -98,20 +106,41 @@ async function copyState(
     () => copyCountMax,
     async (segment) => {
       if (signal.aborted) throw new CodedError('cli-interrupted');
-      if (!(await target.has(segment))) {
+      const isSent = !(await target.has(segment));
+      if (isSent) {
         const bytes = await readWholeFile(fs, `${folder}/${segmentFile(segment)}`);
         await target.writeSegment(segment, verified(segment, bytes));
       }
-      return segment;
+      return { segment, isSent };
     },
   );
-  for await (const segment of copied) onPart(segment);
+  for await (const one of copied) onPart(one);
   for await (const list of allLists(snapshot.lists, readList))
     await target.writeList(list, await readWholeFile(fs, `${folder}/${listFile(list)}`));
   for (const run of snapshot.indexes)
-    await target.writeIndex(run, { fs, path: `${folder}/${indexFile(run)}` });
+    await copyIndex(run, { fs, path: `${folder}/${indexFile(run)}` }, copy);
   const last = await copyHot(stored, copy);
   return { manifest, chain: last === undefined ? snapshot : withSegment(snapshot, last) };
+}
+
+async function copyIndex(
+  run: IndexRun,
+  file: LocalFile,
+  { target, signal }: StateCopy,
+): Promise<void> {
+  if (signal.aborted) throw new CodedError('cli-interrupted');
+  if (await target.hasIndex(run)) return;
+  await namingFile(indexFile(run), verifyIndexFile(run, file.path, file.fs));
+  await target.writeIndex(run, file);
+}
+
+/** Adds the name of the file to an error about a part of it. */
+export async function namingFile<Result>(file: string, read: Promise<Result>): Promise<Result> {
+  try {
+    return await read;
+  } catch (error) {
+    throw isCodedError(error, 'segment-damaged') ? addDetail(error, { file }) : error;
+  }
 }
 
 /** A damaged file is not copied, so that it does not replace a good one elsewhere. */
@@ -135,8 +164,9 @@ async function copyHot(
     built,
     blocks.map(({ header }) => header),
   );
-  if (!(await target.has(segment))) await target.writeSegment(segment, Buffer.concat(built.parts));
-  onPart(segment);
+  const isSent = !(await target.has(segment));
+  if (isSent) await target.writeSegment(segment, Buffer.concat(built.parts));
+  onPart({ segment, isSent });
   return segment;
 }
 

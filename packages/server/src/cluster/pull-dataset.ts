@@ -11,11 +11,12 @@ import {
 import type { Manifest } from '../dataset/manifest.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { restoreDataset } from '../dataset/stored/restore-dataset.ts';
+import { verifyIndexFile } from '../dataset/stored/verify-index-file.ts';
 import { type Fs, readWholeFile, removeIfExists, writeFileAtomically } from '../storage/fs.ts';
 import type { Bucket } from './bucket.ts';
 import { sealedPart } from './bucket-manifest.ts';
 import { checksumOf } from './bucket-segments.ts';
-import { type CopyDependencies, type CopyTarget, copyDataset } from './copy-dataset.ts';
+import { type CopyDependencies, type CopyTarget, copyDataset, namingFile } from './copy-dataset.ts';
 
 /** No dataset name has this suffix, so an incomplete folder is never mistaken for a dataset. */
 const partialSuffix = '.pulled';
@@ -41,13 +42,19 @@ export async function pullDataset(
   const readList: ReadList = (list) => bucket.segments.readList(list);
   for await (const list of allLists(chain.lists, readList))
     await target.writeList(list, await bucket.store.get(bucket.segments.listKeyOf(list)));
-  for (const run of chain.indexes)
-    await target.fillIndex(run, (path) => indexes.download(run, { fs, path }));
+  for (const run of chain.indexes) {
+    if (signal.aborted) throw new CodedError('cli-interrupted');
+    if (await target.hasIndex(run)) continue;
+    await target.fillIndex(run, async (path) => {
+      await indexes.download(run, { fs, path });
+      await namingFile(indexFile(run), verifyIndexFile(run, path, fs));
+    });
+  }
   for await (const segment of segmentsFrom(chain, 0, readList)) {
     if (signal.aborted) throw new CodedError('cli-interrupted');
-    if (!(await target.has(segment)))
-      await target.writeSegment(segment, await bucket.segments.read(segment));
-    onPart(segment.blockCount, segment.byteLength);
+    const isFetched = !(await target.has(segment));
+    if (isFetched) await target.writeSegment(segment, await bucket.segments.read(segment));
+    onPart(segment.blockCount, isFetched ? segment.byteLength : 0);
   }
   return target.finish({ manifest: latest.dataset, chain });
 }
@@ -93,6 +100,7 @@ function folderTarget(folder: string, fs: Fs): FolderTarget {
     has: (segment) => hasSegment(`${partial}/segments`, segment, fs),
     writeSegment: (segment, bytes) => write('segments', segment.id, bytes),
     writeList: (list, bytes) => write('lists', list.id, bytes),
+    hasIndex: (run) => hasIndex(run, `${partial}/${indexFile(run)}`, fs),
     writeIndex: (run, file) =>
       fillIndex(run, async (path) => copyFile(file.path, path, run.byteLength, fs)),
     fillIndex,
@@ -130,6 +138,17 @@ async function copyFile(from: string, to: string, byteLength: number, fs: Fs): P
     }
   } finally {
     await source.close();
+  }
+}
+
+async function hasIndex(run: IndexRun, path: string, fs: Fs): Promise<boolean> {
+  try {
+    await verifyIndexFile(run, path, fs);
+    return true;
+  } catch (error) {
+    if (isCodedError(error, 'storage-missing') || isCodedError(error, 'segment-damaged'))
+      return false;
+    throw error;
   }
 }
 

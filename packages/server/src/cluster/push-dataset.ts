@@ -53,6 +53,7 @@ export async function openTarget({ store, segments, dataset }: Bucket): Promise<
     has: (segment: SealedSegment) => isStored(segments.keyOf(segment), segment.byteLength),
     writeSegment: (segment, bytes) => segments.upload(segment, bytes),
     writeList: (list, bytes) => segments.writeList(list, bytes),
+    hasIndex: (run) => segments.indexes.isComplete(run, isStored),
     writeIndex: (run, file) => segments.indexes.upload(run, file, isStored),
   };
 }

@@ -1,16 +1,21 @@
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { Command } from 'commander';
-import { lockDataFolder } from '../../app/lock-data-folder.ts';
-import { MergeThread } from '../../dataset/merge/merge-thread.ts';
+import type { BackupSummary, VerifiedBackup } from '../../cluster/backup-dataset.ts';
+import type { Bucket } from '../../cluster/bucket.ts';
+import type { CopyDependencies } from '../../cluster/copy-dataset.ts';
+import { MergeThread, type SegmentSequence } from '../../dataset/merge/merge-thread.ts';
+import { datasetExists } from '../../dataset/stored/create-dataset.ts';
 import { readStoredDataset } from '../../dataset/stored/stored-dataset.ts';
 import type { ObjectStore } from '../../object-store/object-store.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { listDataFolder } from '../list-data-folder.ts';
-import { openLocation } from '../open-location.ts';
+import { isAddress, openLocation } from '../open-location.ts';
 import { Progress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 
@@ -18,17 +23,14 @@ interface BackupOptions {
   readonly to: string;
   readonly data: string;
   readonly verify?: boolean;
-}
-
-interface RestoreOptions {
-  readonly from: string;
-  readonly data: string;
+  readonly replace?: boolean;
 }
 
 /** The names of the datasets of a backup. */
 const contentsKey = 'backup.json';
 
-const locations = `
+/** The help of the commands that read or write backups. */
+export const locationsHelp = `
 A backup is in a folder or at s3://BUCKET/PREFIX. The credentials of an object store are found as for a service
 (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a shared credentials file, or the role of the machine), its address and region in
 AWS_ENDPOINT_URL and AWS_REGION.`;
@@ -39,17 +41,10 @@ Examples:
   $ sluice backup mine --data /var/lib/sluice --to s3://backups/sluice --verify
 
 A service may use the data folder at the same time. Only finalized blocks are copied; a service loads the others from its sources again.
-Files that the backup has are not sent again, so a further backup is short, and an interrupted one continues when it is run again.
-${locations}`;
-
-const restoreHelp = `
-Examples:
-  $ sluice restore --from /mnt/backup --data /var/lib/sluice
-  $ sluice restore mine --from s3://backups/sluice --data ./rehearsal
-
-Every segment is verified. An interrupted restore continues when it is run again. The command fails if the data folder has the dataset
-already, or while a service uses it.
-${locations}`;
+Files that the backup has are not sent again, so a further backup is short, and an interrupted one continues when it is run again. A backup
+whose newest block the dataset does not have is not replaced, because it may be that of another chain: if retention has removed the block,
+or the earlier backup is no longer needed, give --replace.
+${locationsHelp}`;
 
 export function buildBackupCommand(context: CommandContext): Command {
   return new Command('backup')
@@ -57,24 +52,15 @@ export function buildBackupCommand(context: CommandContext): Command {
     .argument('[names...]', 'the datasets; all of the data folder if none is named')
     .requiredOption('--to <location>', 'a folder, or s3://BUCKET/PREFIX')
     .option('--data <folder>', 'the data folder', './data')
-    .option('--verify', 'read the whole backup afterwards and verify it')
+    .option('--verify', 'read the whole backup afterwards, verify it, and send damaged files again')
+    .option('--replace', 'replace the backup also if it may be that of another chain')
     .addHelpText('after', backupHelp)
     .action((names: string[], options: BackupOptions) => backUp(names, options, context));
 }
 
-export function buildRestoreCommand(context: CommandContext): Command {
-  return new Command('restore')
-    .description('Copy datasets of a backup to a data folder.')
-    .argument('[names...]', 'the datasets; all of the backup if none is named')
-    .requiredOption('--from <location>', 'a folder, or s3://BUCKET/PREFIX')
-    .option('--data <folder>', 'the data folder', './data')
-    .addHelpText('after', restoreHelp)
-    .action((names: string[], options: RestoreOptions) => restore(names, options, context));
-}
-
 export async function backUp(
   wanted: readonly string[],
-  { to, data, verify }: BackupOptions,
+  { to, data, verify, replace }: BackupOptions,
   { out, err }: CommandContext,
 ): Promise<void> {
   const there = await listDataFolder(data);
@@ -84,34 +70,21 @@ export async function backUp(
   const names = wanted.length === 0 ? there : wanted;
   if (names.length === 0)
     throw new CodedError('dataset-missing', { dataset: '(any)', folder: data });
-  const { backupDataset, verifyBackup } = await import('../../cluster/backup-dataset.ts');
+  await checkTarget(to, data);
   const location = await openLocation(to);
   const merger = new MergeThread(systemClock);
-  const signal = stopSignal();
+  const merge = (segments: SegmentSequence) => merger.merge(segments);
   try {
     for (const name of names) {
-      const folder = `${data}/${name}`;
       const bucket = await location.openBucket(name);
-      const { blockCount: total } = await readStoredDataset(folder, nodeFs);
-      const summary = await withProgress({ total, err }, (onPart) =>
-        backupDataset(folder, bucket, {
-          fs: nodeFs,
-          merge: (segments) => merger.merge(segments),
-          onPart,
-          signal,
-        }),
-      );
+      const run = await prepareRun(`${data}/${name}`, bucket, { merge, replace, err });
+      const { blocks, segments, last, leftBlocks } = await run.send();
       await addToContents(location.store, name);
-      const { blocks, segments, last, leftBlocks } = summary;
       const left = leftBlocks === 0 ? '' : `; ${formatCount(leftBlocks)} blocks are not final yet`;
       out.write(
         `${name}: ${formatCount(blocks)} blocks up to slot ${last ?? '-'} in ${formatCount(segments)} segments${left}\n`,
       );
-      if (verify !== true) continue;
-      const count = await withProgress({ total: blocks, err }, (onPart) =>
-        verifyBackup(bucket, { onPart, signal }),
-      );
-      out.write(`${name}: ${formatCount(count)} segments of the backup are intact\n`);
+      if (verify === true) await verifyAndMend(run, { name, out });
     }
   } finally {
     await merger.close();
@@ -119,34 +92,73 @@ export async function backUp(
   }
 }
 
-async function restore(
-  wanted: readonly string[],
-  { from, data }: RestoreOptions,
-  { out, err }: CommandContext,
-): Promise<void> {
-  const { pullDataset } = await import('../../cluster/pull-dataset.ts');
-  const location = await openLocation(from);
-  const lock = await lockDataFolder(data).catch(async (error: unknown) => {
-    await location.close();
-    throw error;
-  });
-  try {
-    const there = await readContents(location.store);
-    if (there.length === 0) throw new CodedError('backup-missing', { from });
-    for (const dataset of wanted)
-      if (!there.includes(dataset)) throw new CodedError('backup-missing', { from, dataset });
-    for (const name of wanted.length === 0 ? there : wanted) {
-      const bucket = await location.openBucket(name);
-      const folder = `${data}/${name}`;
-      const { segments } = await withProgress({ err }, (onPart) =>
-        pullDataset(folder, bucket, { fs: nodeFs, onPart, signal: stopSignal() }),
+interface BackupRun {
+  send(): Promise<BackupSummary>;
+  verify(): Promise<VerifiedBackup>;
+}
+
+interface RunOptions {
+  readonly merge: CopyDependencies['merge'];
+  readonly replace: boolean | undefined;
+  readonly err: NodeJS.WritableStream;
+}
+
+async function prepareRun(
+  folder: string,
+  bucket: Bucket,
+  { merge, replace = false, err }: RunOptions,
+): Promise<BackupRun> {
+  const { backupDataset, verifyBackup } = await import('../../cluster/backup-dataset.ts');
+  const { countBlocks } = await import('../../cluster/count-blocks.ts');
+  const { blockCount: total } = await readStoredDataset(folder, nodeFs);
+  const signal = stopSignal();
+  return {
+    send: () =>
+      withProgress({ total, err }, (onPart) =>
+        backupDataset(folder, bucket, { fs: nodeFs, merge, onPart, signal, replace }),
+      ),
+    verify: async () => {
+      const blocks = await countBlocks(bucket);
+      return withProgress({ total: blocks, err }, (onPart) =>
+        verifyBackup(bucket, { onPart, signal }),
       );
-      out.write(`${name}: ${formatCount(segments)} segments restored to ${folder}\n`);
+    },
+  };
+}
+
+/** Verifies a backup, and sends damaged files again. */
+async function verifyAndMend(
+  run: BackupRun,
+  { name, out }: { readonly name: string; readonly out: NodeJS.WritableStream },
+): Promise<void> {
+  let { segments, damages } = await run.verify();
+  if (damages.length > 0) {
+    for (const { file, remove } of damages) {
+      out.write(`${name}: ${file} of the backup is damaged and is sent again\n`);
+      await remove();
     }
-  } finally {
-    await location.close();
-    await lock.release();
+    await run.send();
+    ({ segments, damages } = await run.verify());
   }
+  const [damage] = damages;
+  if (damage !== undefined)
+    throw new CodedError('backup-damaged', { file: `${name}/${damage.file}` });
+  out.write(`${name}: ${formatCount(segments)} segments of the backup are intact\n`);
+}
+
+/** A backup in the data folder would be lost with it, and its files could be taken for those of a dataset. */
+async function checkTarget(to: string, data: string): Promise<void> {
+  if (to === '' || isAddress(to)) return;
+  const [target, source] = await Promise.all([to, data].map((path) => realPathOf(resolve(path))));
+  if (`${target}/`.startsWith(`${source}/`) || (await datasetExists(to, nodeFs)))
+    throw new CodedError('backup-target-used', { target: to });
+}
+
+/** Returns the path without symbolic links, also if its end does not exist yet. */
+async function realPathOf(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => undefined);
+  if (real !== undefined || dirname(path) === path) return real ?? path;
+  return join(await realPathOf(dirname(path)), basename(path));
 }
 
 export async function withProgress<Result>(

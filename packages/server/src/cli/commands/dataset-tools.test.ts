@@ -280,41 +280,6 @@ describe('segments by the name of their dataset', () => {
   });
 });
 
-describe('sluice backup and sluice restore', () => {
-  test('default: a dataset in use is backed up, and restored with the same blocks', async () => {
-    const target = join(folder, 'backup');
-    const saved = await whileHeld(() => run('backup', '--data', data, '--to', target, '--verify'));
-    expect(saved.err).not.toContain('error');
-    expect(saved.out).toContain('mine: 5 blocks up to slot');
-    expect(saved.out).toContain('segments of the backup are intact');
-    const other = join(folder, 'restored');
-    expect(await run('restore', '--data', other, '--from', target)).toMatchObject({ code: 0 });
-    const listed = await Promise.all(
-      [data, other].map(async (one) => {
-        const [row] = JSON.parse((await run('dataset', 'list', '--data', one, '--json')).out);
-        return { ...row, bytes: 0 };
-      }),
-    );
-    expect(listed[1]).toEqual(listed[0]);
-  });
-
-  test.each([
-    '{"datasets":["../outside"]}',
-    '{"datasets":"mine"}',
-    '{"datasets":[1]}',
-    'null',
-    'no JSON',
-  ])('error: backup-damaged for the list of datasets %s', async (text) => {
-    const target = join(folder, 'backup');
-    await run('backup', '--data', data, '--to', target);
-    writeFileSync(join(target, 'backup.json'), text);
-    const other = join(folder, 'restored');
-    const { code, err } = await run('restore', '--data', other, '--from', target);
-    expect([code, err]).toEqual([1, expect.stringContaining('backup-damaged')]);
-    expect(existsSync(join(folder, 'outside'))).toBe(false);
-  });
-});
-
 describe('sluice repair', () => {
   test('default: a missing segment is copied from a backup; an intact dataset is not changed', async () => {
     const backup = join(folder, 'backup');
@@ -339,6 +304,9 @@ describe('sluice repair', () => {
     expect((await run('repair', 'mine', '--data', data)).code).not.toBe(0);
     const other = await run('repair', 'nothing', '--data', data, '--from', folder);
     expect(other.err).toContain('[dataset-missing]');
+    const nowhere = join(folder, 'nowhere');
+    const missing = await run('repair', 'mine', '--data', data, '--from', nowhere);
+    expect(missing.err).toContain(`(from ${nowhere}, dataset mine) [backup-missing]`);
     const locked = await whileHeld(() => run('repair', 'mine', '--data', data, '--from', folder));
     expect(locked.err).toContain('[data-folder-locked]');
   });

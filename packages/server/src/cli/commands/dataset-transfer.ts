@@ -5,14 +5,14 @@ import { Command } from 'commander';
 import { datasetFolder } from '../../app/config/dataset-folder.ts';
 import { loadConfig } from '../../app/config/load-config.ts';
 import { lockDataFolder } from '../../app/lock-data-folder.ts';
+import type { Bucket } from '../../cluster/bucket.ts';
 import { MergeThread } from '../../dataset/merge/merge-thread.ts';
 import { readStoredDataset } from '../../dataset/stored/stored-dataset.ts';
 import { nodeFs } from '../../storage/node-fs.ts';
 import type { CommandContext } from '../context.ts';
 import { formatCount } from '../format-table.ts';
 import { listDataFolder } from '../list-data-folder.ts';
-import { openConfiguredStore } from '../open-location.ts';
-import { Progress } from '../progress.ts';
+import { type BackupLocation, isAddress, openConfiguredStore } from '../open-location.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { backUp, withProgress } from './backup.ts';
 
@@ -59,7 +59,7 @@ async function copyNamed(
   { data, to }: CopyOptions,
   context: CommandContext,
 ): Promise<void> {
-  if (to.includes('://')) return backUp([name], { data, to }, context);
+  if (isAddress(to)) return backUp([name], { data, to }, context);
   const there = await listDataFolder(data);
   if (!there.includes(name))
     throw new CodedError('dataset-missing', { dataset: name, folder: data });
@@ -111,36 +111,52 @@ async function transfer(
   const { config } = loadConfig({ file: options.config, overrides }, process.env);
   const listed = config.datasets.find((dataset) => dataset.name === name);
   const folder = datasetFolder(listed ?? { name }, config);
-  const progress = new Progress({ unit: 'blocks' }, { err, clock: systemClock });
+  const { store } = config;
+  if (store === undefined) throw new CodedError('config-key-missing', { key: 'store' });
   const lock = await lockDataFolder(config.data);
-  if (config.store === undefined) throw new CodedError('config-key-missing', { key: 'store' });
-  const location = await openConfiguredStore(config.store);
-  const bucket = await location.openBucket(name);
   const merger = new MergeThread(systemClock);
-  const dependencies = {
-    fs: nodeFs,
-    merge: (segments: Parameters<typeof merger.merge>[0]) => merger.merge(segments),
-    newWriter: () => `folder-${randomUUID()}`,
-    onPart: (blockCount: number, byteLength: number) => progress.add(blockCount, byteLength),
-    signal: stopSignal(),
-  };
+  let location: BackupLocation | undefined;
   try {
-    if (direction === 'push') {
-      const { pushDataset } = await import('../../cluster/push-dataset.ts');
-      const { segments, manifest, leftBlocks } = await pushDataset(folder, bucket, dependencies);
-      const left = leftBlocks === 0 ? '' : `; ${formatCount(leftBlocks)} blocks are not final yet`;
-      progress.finish();
-      out.write(`${name}: manifest ${manifest} with ${formatCount(segments)} segments${left}\n`);
-    } else {
-      const { pullDataset } = await import('../../cluster/pull-dataset.ts');
-      const { segments } = await pullDataset(folder, bucket, dependencies);
-      progress.finish();
-      out.write(`${name}: ${formatCount(segments)} segments in ${folder}\n`);
-    }
+    location = await openConfiguredStore(store);
+    const bucket = await location.openBucket(name);
+    const line = await copy[direction](folder, bucket, { merger, err });
+    out.write(`${name}: ${line}\n`);
   } finally {
-    progress.stop();
     await merger.close();
-    await location.close();
+    await location?.close();
     await lock.release();
   }
 }
+
+interface TransferDependencies {
+  readonly merger: MergeThread;
+  readonly err: NodeJS.WritableStream;
+}
+
+/** Copies between a folder and a bucket. Returns what was copied. */
+const copy = {
+  push: async (folder: string, bucket: Bucket, { merger, err }: TransferDependencies) => {
+    const { pushDataset } = await import('../../cluster/push-dataset.ts');
+    const { blockCount: total } = await readStoredDataset(folder, nodeFs);
+    const { segments, manifest, leftBlocks } = await withProgress({ total, err }, (onPart) =>
+      pushDataset(folder, bucket, {
+        fs: nodeFs,
+        merge: (sequence) => merger.merge(sequence),
+        newWriter: () => `folder-${randomUUID()}`,
+        onPart,
+        signal: stopSignal(),
+      }),
+    );
+    const left = leftBlocks === 0 ? '' : `; ${formatCount(leftBlocks)} blocks are not final yet`;
+    return `manifest ${manifest} with ${formatCount(segments)} segments${left}`;
+  },
+  pull: async (folder: string, bucket: Bucket, { err }: TransferDependencies) => {
+    const { countBlocks } = await import('../../cluster/count-blocks.ts');
+    const { pullDataset } = await import('../../cluster/pull-dataset.ts');
+    const total = await countBlocks(bucket);
+    const { segments } = await withProgress({ total, err }, (onPart) =>
+      pullDataset(folder, bucket, { fs: nodeFs, onPart, signal: stopSignal() }),
+    );
+    return `${formatCount(segments)} segments in ${folder}`;
+  },
+};

@@ -64,7 +64,10 @@ async function openSources(
   if (from !== undefined) {
     const location = await openLocation(from);
     closers.add(() => location.close());
-    sources.push(await bucketSource(await location.openBucket(name)));
+    const bucket = await location.openBucket(name);
+    const latest = await bucket.log.readLatest();
+    if (latest === undefined) throw new CodedError('backup-missing', { from, dataset: name });
+    sources.push(await bucketSource(bucket));
   }
   const chosen = chosenSources({ ...(rpc && { rpc }), ...(archive && { archive }) });
   const options = { folder: `${data}/${name}`, sources: chosen, seed: randomInt(2 ** 32) };

@@ -24,13 +24,13 @@ import {
   type ReadList,
   segmentFile,
 } from '../../chain/segment-lists.ts';
-import { verifyIndex } from '../../segment/history/read-index.ts';
 import { locateSignatureIndex } from '../../segment/indexes/signature-index-range.ts';
 import { openSegment, verifySegment } from '../../segment/read/open-segment.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
 import { manifestName, readManifest } from '../manifest.ts';
 import { describeSegment, SegmentStore } from '../segment-store.ts';
 import { readStoredDataset, type StoredDataset } from './stored-dataset.ts';
+import { verifyIndexFile } from './verify-index-file.ts';
 
 export interface Damage {
   /** The file, relative to the dataset's folder. */
@@ -203,14 +203,8 @@ class Verification {
   }
 
   async #checkIndex(run: IndexRun): Promise<CodedError[]> {
-    const file = await this.#fs.openFile(`${this.#options.folder}/${indexFile(run)}`, 'read');
-    try {
-      await verifyIndex(run, (position, length) => file.read(position, length));
-      const isWhole = (await file.size()) === run.byteLength;
-      return isWhole ? [] : [fileDamage('the file has another length')];
-    } finally {
-      await file.close();
-    }
+    await verifyIndexFile(run, `${this.#options.folder}/${indexFile(run)}`, this.#fs);
+    return [];
   }
 
   async #checkHot(block: HotBlock): Promise<CodedError[]> {

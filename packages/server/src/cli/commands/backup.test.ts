@@ -1,0 +1,168 @@
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { WriterLock } from '../../storage/writer-lock.ts';
+import { main } from '../main.ts';
+
+const made = mkdtempSync(join(tmpdir(), 'sluice-tools-made-'));
+let folder: string;
+let data: string;
+
+/** Creates the data folder that each test copies. */
+beforeAll(async () => {
+  const blocks = join(made, 'blocks.jsonl');
+  await run('simulate', '--seed', '3', '--start-slot', '300', '--blocks', '5', '--out', blocks);
+  const there = join(made, 'data');
+  await run('import', '--data', there, '--dataset', 'mine', blocks);
+});
+afterAll(() => rmSync(made, { recursive: true }));
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-tools-'));
+  data = join(folder, 'data');
+  cpSync(made, folder, { recursive: true });
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const out = new PassThrough({ highWaterMark: 1e9 });
+  const err = new PassThrough({ highWaterMark: 1e9 });
+  const code = await main(args, { out, err });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+/** Holds the lock of the folder, as a running service does. */
+async function whileHeld<Result>(work: () => Promise<Result>): Promise<Result> {
+  const lock = await WriterLock.acquire(data);
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+describe('sluice backup and sluice restore', () => {
+  test('default: a dataset in use is backed up, and restored with the same blocks', async () => {
+    const target = join(folder, 'backup');
+    const saved = await whileHeld(() => run('backup', '--data', data, '--to', target, '--verify'));
+    expect(saved.err).not.toContain('error');
+    expect(saved.out).toContain('mine: 5 blocks up to slot');
+    expect(saved.out).toContain('segments of the backup are intact');
+    const other = join(folder, 'restored');
+    expect(await run('restore', '--data', other, '--from', target)).toMatchObject({ code: 0 });
+    const listed = await Promise.all(
+      [data, other].map(async (one) => {
+        const [row] = JSON.parse((await run('dataset', 'list', '--data', one, '--json')).out);
+        return { ...row, bytes: 0 };
+      }),
+    );
+    expect(listed[1]).toEqual(listed[0]);
+  });
+
+  test.each([
+    '{"datasets":["../outside"]}',
+    '{"datasets":"mine"}',
+    '{"datasets":[1]}',
+    'null',
+    'no JSON',
+  ])('error: backup-damaged for the list of datasets %s', async (text) => {
+    const target = join(folder, 'backup');
+    await run('backup', '--data', data, '--to', target);
+    writeFileSync(join(target, 'backup.json'), text);
+    const other = join(folder, 'restored');
+    const { code, err } = await run('restore', '--data', other, '--from', target);
+    expect([code, err]).toEqual([1, expect.stringContaining('backup-damaged')]);
+    expect(existsSync(join(folder, 'outside'))).toBe(false);
+  });
+
+  test.each(['', '/mine', '/backup', '/mine/../new/deeper'])(
+    'error: backup-target-used: a target in the data folder (%s) is refused, also through a link, and nothing is removed',
+    async (inside) => {
+      const before = readdirSync(data, { recursive: true });
+      const link = join(folder, 'link');
+      symlinkSync(data, link);
+      for (const to of [`${data}${inside}`, `${link}${inside}`]) {
+        const { code, err } = await run('backup', '--data', data, '--to', to);
+        expect([code, err], to).toEqual([1, expect.stringContaining(`(target ${to})`)]);
+      }
+      expect(readdirSync(data, { recursive: true })).toEqual(before);
+    },
+  );
+
+  test('error: backup-target-used: another data folder that has the dataset keeps its segments', async () => {
+    const other = join(folder, 'other');
+    await run('import', '--data', other, '--dataset', 'mine', join(folder, 'blocks.jsonl'));
+    const before = readdirSync(join(other, 'mine/segments'));
+    for (const to of [other, join(other, 'mine')]) {
+      const { code, err } = await run('backup', '--data', data, '--to', to);
+      expect([code, err], to).toEqual([1, expect.stringContaining('[backup-target-used]')]);
+    }
+    expect(readdirSync(join(other, 'mine/segments'))).toEqual(before);
+    expect(before).not.toEqual([]);
+  });
+
+  test('error: backup-target-unknown for an empty target, a file and an unknown address', async () => {
+    for (const to of ['', join(folder, 'blocks.jsonl'), 'ftp://host/x']) {
+      const { code, err } = await run('backup', '--data', data, '--to', to);
+      expect([code, err], to).toEqual([1, expect.stringContaining('[backup-target-unknown]')]);
+      expect(err).toContain(`target ${to}`);
+    }
+  });
+
+  test('behavior: --verify sends a damaged file again', async () => {
+    const target = join(folder, 'backup');
+    await run('backup', '--data', data, '--to', target);
+    const [name = ''] = readdirSync(join(target, 'mine/segments'));
+    const path = join(target, 'mine/segments', name);
+    const bytes = readFileSync(path);
+    bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+    writeFileSync(path, bytes);
+    const other = join(folder, 'restored');
+    const broken = await run('restore', '--data', other, '--from', target);
+    expect(broken.err).toContain(`(file mine/segments/${name}) [backup-damaged]`);
+    const mended = await run('backup', '--data', data, '--to', target, '--verify');
+    expect(mended.code).toBe(0);
+    expect(mended.out).toContain(`mine: segments/${name} of the backup is damaged`);
+    expect(mended.out).toContain('segments of the backup are intact');
+    expect((await run('restore', '--data', other, '--from', target)).code).toBe(0);
+  });
+
+  test('behavior: --replace replaces the backup of another chain', async () => {
+    const target = join(folder, 'backup');
+    await run('backup', '--data', data, '--to', target);
+    const later = join(folder, 'later.jsonl');
+    await run('simulate', '--seed', '3', '--start-slot', '900', '--blocks', '5', '--out', later);
+    const other = join(folder, 'other');
+    await run('import', '--data', other, '--dataset', 'mine', later);
+    const refused = await run('backup', '--data', other, '--to', target);
+    expect(refused.err).toContain('[backup-differs]');
+    const forced = await run('backup', '--data', other, '--to', target, '--replace');
+    expect(forced).toMatchObject({ code: 0, out: expect.stringContaining('mine: 5 blocks') });
+  });
+
+  test('behavior: a restore continues with the datasets that are missing', async () => {
+    await run('import', '--data', data, '--dataset', 'yours', join(folder, 'blocks.jsonl'));
+    const target = join(folder, 'backup');
+    await run('backup', '--data', data, '--to', target);
+    const other = join(folder, 'restored');
+    const restore = (...names: string[]) =>
+      run('restore', ...names, '--data', other, '--from', target);
+    expect((await restore('mine')).code).toBe(0);
+    const { code, out } = await restore();
+    expect([code, out]).toEqual([0, expect.stringContaining(`mine: ${other} has it already`)]);
+    expect(out).toContain('yours: 1 segments restored');
+    expect((await restore()).err).toContain('[dataset-exists]');
+    expect((await restore('mine')).err).toContain('[dataset-exists]');
+  });
+});
