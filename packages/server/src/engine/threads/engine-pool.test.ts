@@ -240,10 +240,10 @@ test('error: segment-damaged comes after all text before the damage and names th
   pool.close('damaged');
 });
 
-test('error: file-unreadable if the file does not exist', async () => {
+test('error: segment-missing if the file does not exist', async () => {
   pool.open('gone', { kind: 'file', path: join(folder, 'gone.segment') });
   const run = collect(pool.run({ selection: everything, range, keys: ['gone'] }));
-  await expect(run).rejects.toSatisfy((error) => isCodedError(error, 'file-unreadable'));
+  await expect(run).rejects.toSatisfy((error) => isCodedError(error, 'segment-missing'));
   pool.close('gone');
 });
 
