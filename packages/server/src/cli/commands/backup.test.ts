@@ -131,10 +131,10 @@ describe('sluice backup and sluice restore', () => {
     const other = join(folder, 'restored');
     const broken = await run('restore', '--data', other, '--from', target);
     expect(broken.err).toContain(`(file mine/segments/${name}) [backup-damaged]`);
-    const mended = await run('backup', '--data', data, '--to', target, '--verify');
-    expect(mended.code).toBe(0);
-    expect(mended.out).toContain(`mine: segments/${name} of the backup is damaged`);
-    expect(mended.out).toContain('segments of the backup are intact');
+    const resent = await run('backup', '--data', data, '--to', target, '--verify');
+    expect(resent.code).toBe(0);
+    expect(resent.out).toContain(`mine: segments/${name} of the backup is damaged`);
+    expect(resent.out).toContain('segments of the backup are intact');
     expect((await run('restore', '--data', other, '--from', target)).code).toBe(0);
   });
 

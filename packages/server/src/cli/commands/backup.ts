@@ -84,7 +84,7 @@ export async function backUp(
       out.write(
         `${name}: ${formatCount(blocks)} blocks up to slot ${last ?? '-'} in ${formatCount(segments)} segments${left}\n`,
       );
-      if (verify === true) await verifyAndMend(run, { name, out });
+      if (verify === true) await verifyAndResend(run, { name, out });
     }
   } finally {
     await merger.close();
@@ -127,7 +127,7 @@ async function prepareRun(
 }
 
 /** Verifies a backup, and sends damaged files again. */
-async function verifyAndMend(
+async function verifyAndResend(
   run: BackupRun,
   { name, out }: { readonly name: string; readonly out: NodeJS.WritableStream },
 ): Promise<void> {
