@@ -52,7 +52,7 @@ async function locationOf(store: ObjectStore): Promise<BackupLocation> {
   };
 }
 
-/** Returns whether a location has the form of an address instead of a path. */
+/** Returns whether a location is an address such as s3://BUCKET; otherwise it is a path. */
 export function isAddress(target: string): boolean {
   return /^\w+:\/\//.test(target);
 }

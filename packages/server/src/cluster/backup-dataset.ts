@@ -26,7 +26,7 @@ import { openTarget, type PushSummary } from './push-dataset.ts';
 const backupWriter = 'backup';
 
 export interface BackupDependencies extends CopyDependencies {
-  /** Replaces the backup also if it cannot be shown to be one of the same chain. */
+  /** Replaces an earlier backup even if it may be one of another chain. */
   readonly replace?: boolean;
 }
 
@@ -66,7 +66,7 @@ export async function backupDataset(
   };
 }
 
-/** The files of a dataset that a service uses have the names of those of a backup, and a backup removes files that it does not need. */
+/** A backup removes files that it does not need. In a dataset that a service uses, which has the same folders, they would be needed. */
 async function checkIsNoDataset({ store, dataset }: Bucket): Promise<void> {
   const isDataset =
     (await store.head(`${dataset}/${manifestName}`)) !== undefined ||
@@ -75,8 +75,8 @@ async function checkIsNoDataset({ store, dataset }: Bucket): Promise<void> {
 }
 
 /**
- * A dataset that was dropped and created again must not replace the backup of the old one. If its first block is above the backup, as
- * retention can make it too, the two cannot be compared.
+ * A dataset that was dropped and created again must not replace the backup of the old one. The dataset must therefore have the newest block of
+ * the backup. If retention has removed that block, the chains cannot be compared, and the user has to decide.
  */
 async function checkSameChain(
   folder: string,
@@ -87,7 +87,7 @@ async function checkSameChain(
   if (manifest.writer !== backupWriter)
     throw new CodedError('store-owned', { dataset, manifest: number });
   const { finalized } = manifest.chain;
-  // Without blocks in the backup there is nothing to lose.
+  // A backup without blocks can be replaced by any dataset.
   if (replace === true || finalized === null) return;
   const reader = await StoredReader.open(folder, fs);
   const snapshot = reader.snapshot();
@@ -162,7 +162,7 @@ export async function verifyBackup(
   return { segments: count, damages };
 }
 
-/** Returns false if what is read is damaged or missing. Other failures, as of the network, are no statement about the backup. */
+/** Returns false if the file is damaged or missing. Other failures, as of the network, are thrown, because the file may be intact. */
 async function isIntact(read: Promise<unknown>): Promise<boolean> {
   try {
     await read;

@@ -29,7 +29,7 @@ import { checksumOf } from './bucket-segments.ts';
 export interface CopyDependencies {
   readonly fs: Fs;
   readonly merge: (segments: SegmentSequence) => Promise<BuiltSegment>;
-  /** Called for each segment with its number of blocks, and its bytes unless the target has it already. */
+  /** Called for each segment with its number of blocks and the number of bytes that were copied: 0 if the target had it already. */
   readonly onPart: (blockCount: number, byteLength: number) => void;
   readonly signal: AbortSignal;
 }

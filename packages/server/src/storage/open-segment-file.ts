@@ -5,8 +5,8 @@ import { systemErrorCode } from '@sluice/base/system-error-code';
 import { openRangeFile, type RangeFile } from './range-file.ts';
 
 /**
- * Opens the file of a segment. A file that is missing from its folder is lost. If the whole folder is missing, its disk may not be mounted,
- * which is no statement about the segment.
+ * Opens the file of a segment. Throws `segment-missing` if the file does not exist but its folder does. If the folder does not exist either,
+ * its disk may not be mounted, so the segment is not reported as lost.
  */
 export function openSegmentFile(path: string): RangeFile {
   try {
