@@ -12,8 +12,7 @@ import { PlainReader } from './plain-reader.ts';
 export const blockKeys = 1 << BLOCK_KEYS_SHIFT;
 /** How many field lists have cached header texts. Queries use one or two. */
 const headerListsMax = 4;
-/** The approximate memory of a block in the columns of the block table, of a row group, and of a part in the directory. */
-const blockBytes = 160;
+/** The approximate memory of a row group and of a part in the directory. */
 const groupBytes = 500;
 const partBytes = 250;
 /** The checksum of a chunk has four bytes. An open segment keeps two copies: one for JavaScript, one for the kernel. */
@@ -68,7 +67,8 @@ export class EngineSegment {
     const keyTable = this.#keyTable === 0 ? 0 : directory.addressCount * 4;
     const chunks = Math.ceil(directory.plainBytes / chunkBytes);
     const opened =
-      directory.blockCount * blockBytes +
+      this.segment.blockTableBytes +
+      (this.#transactionStarts?.byteLength ?? 0) +
       directory.groups.length * groupBytes +
       directory.parts.length * partBytes +
       chunks * chunkSumBytes;
@@ -116,14 +116,7 @@ export class EngineSegment {
   /** For each block its first transaction, counted from the first of the segment. One entry more than there are blocks. */
   get transactionStarts(): Uint32Array {
     if (this.#transactionStarts === undefined) {
-      const { transactions } = this.segment.counts;
-      const starts = new Uint32Array(transactions.length + 1);
-      let start = 0;
-      for (let block = 0; block < transactions.length; block++) {
-        start += transactions.at(block);
-        starts[block + 1] = start;
-      }
-      this.#transactionStarts = starts;
+      this.#transactionStarts = new Uint32Array(this.segment.counts.transactions.sums());
     }
     return this.#transactionStarts;
   }

@@ -132,12 +132,17 @@ export class KeyTexts {
     this.#keys = keys;
   }
 
+  /** The memory of the texts that were requested, and of those beside them. */
+  get textBytes(): number {
+    return this.#texts.reduce((sum, { length }) => sum + length, 0);
+  }
+
   at(index: number): string {
     assert(index < this.length, 'the list has the text');
     const chunk = Math.floor(index / chunkKeys);
     const texts = this.#texts[chunk] ?? this.#encode(chunk);
     const start = (index % chunkKeys) * KEY_TEXT_BYTES;
-    const length = texts[start + KEY_TEXT_BYTES - 1] as number;
+    const length = texts.readUInt8(start + KEY_TEXT_BYTES - 1);
     return texts.toString('latin1', start, start + length);
   }
 

@@ -28,6 +28,23 @@ export class PlaneInts {
     return (BigInt(this.#join(index, 4)) << 32n) | BigInt(this.#join(index, 0));
   }
 
+  /** Returns the sum of the first 0, 1, … values, up to all of them. */
+  sums(): Float64Array {
+    const sums = new Float64Array(this.length + 1);
+    const isConstant = this.#stride === 0;
+    let sum = 0;
+    for (let i = 0; i < this.length; i++) {
+      let scale = 1;
+      for (let plane = 0; plane < this.#planeCount; plane++) {
+        const at = isConstant ? plane : plane * this.#stride + i;
+        sum += (this.#planes[at] as number) * scale;
+        scale *= 256;
+      }
+      sums[i + 1] = sum;
+    }
+    return sums;
+  }
+
   /** Returns 32 bits of a value. */
   #join(index: number, firstPlane: number): number {
     assert(index >= 0 && index < this.length, 'the column has the value');

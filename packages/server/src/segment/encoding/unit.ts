@@ -140,6 +140,11 @@ export function decodeInts(stored: Uint8Array, entry: UnitEntry, name: string): 
   return new PlaneInts(decoded, count, planes, isConstant);
 }
 
+/** Returns the memory of a decoded unit without its stored bytes, of which an uncompressed unit is a view. */
+export function decodedBytes({ codec, rawLength }: UnitEntry): number {
+  return codec === CODEC.lz4 ? rawLength : 0;
+}
+
 function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): void {
   if (stored.length !== entry.storedLength) throw damaged(name, 'it is truncated');
   if (crc32(stored) !== entry.checksum) throw damaged(name, 'its checksum does not match');

@@ -44,12 +44,7 @@ export class BlockHeaders {
     if (differences.length !== blockCount)
       throw damaged('blocks.number', 'it does not have a value for each block');
     this.length = blockCount;
-    this.#numbers = new Float64Array(blockCount);
-    let number = 0;
-    for (let block = 0; block < blockCount; block++) {
-      number += differences.at(block);
-      this.#numbers[block] = number;
-    }
+    this.#numbers = differences.sums().subarray(1);
     this.#parentDistances = columns.readBlockInts('parentDistance');
     this.#heights = columns.readBlockInts('height');
     this.#heightNull = columns.readBlockInts('heightNull');
@@ -58,6 +53,11 @@ export class BlockHeaders {
     this.#hashes = new KeyTexts(columns.readBlockBytes('hash'));
     this.#parentKinds = columns.readBlockInts('parentHashKind');
     this.#storedParents = new KeyTexts(columns.readBlockBytes('parentHash'));
+  }
+
+  /** The memory of the texts that were made. */
+  get textBytes(): number {
+    return this.#hashes.textBytes + this.#storedParents.textBytes;
   }
 
   at(block: number): BlockHeader {

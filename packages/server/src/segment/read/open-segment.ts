@@ -5,7 +5,14 @@ import type { BlockHeader } from '@sluice/ledger/block';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { chunkBytes, findDamagedChunk } from '../encoding/chunk-checksums.ts';
 import type { PlaneInts } from '../encoding/plane-ints.ts';
-import { damaged, decodeInts, decodeUnit, joinIntUnit, type UnitEntry } from '../encoding/unit.ts';
+import {
+  damaged,
+  decodedBytes,
+  decodeInts,
+  decodeUnit,
+  joinIntUnit,
+  type UnitEntry,
+} from '../encoding/unit.ts';
 import { readVarints } from '../encoding/varint.ts';
 import { BLOCK_COLUMNS } from '../layout/block-columns.ts';
 import type { BlockCounts } from '../layout/block-counts.ts';
@@ -32,6 +39,9 @@ import {
   readCounts,
 } from './block-table.ts';
 import { decodeGroup, sectionName } from './decode-group.ts';
+
+/** The memory of a block's slot in the headers. */
+const slotBytes = 8;
 
 /** The source of a segment's bytes: memory, or a file read by range. Synchronous, for use in worker threads. */
 export interface SegmentBytes {
@@ -114,6 +124,7 @@ export class Segment {
   /** The segment with its block table in memory, after one of the two was read and until the other one is. */
   #withBlockTable: Segment | undefined;
   #checksums: Uint8Array | undefined;
+  #tableBytes = 0;
 
   constructor(bytes: SegmentBytes, directory: StoredDirectory) {
     this.bytes = bytes;
@@ -158,6 +169,11 @@ export class Segment {
     return this.#checksums;
   }
 
+  /** The memory of the block table, after it was read. */
+  get blockTableBytes(): number {
+    return this.#tableBytes + (this.#headers?.textBytes ?? 0);
+  }
+
   /** Returns the same segment with the whole block table in memory, which is read at once. */
   #takeBlockTable(): Segment {
     const known = this.#withBlockTable;
@@ -166,6 +182,9 @@ export class Segment {
     const { start, end } = blockTableRange(this.directory);
     const table = this.bytes.read(start, end - start);
     const made = new Segment(partInMemory(table, start, this.bytes.length), this.directory);
+    this.#tableBytes = table.length + this.blockCount * slotBytes;
+    for (const entry of this.#parts.get(PART.blockColumn)?.values() ?? [])
+      this.#tableBytes += decodedBytes(entry);
     this.#withBlockTable = made;
     return made;
   }
