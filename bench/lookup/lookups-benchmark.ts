@@ -10,7 +10,7 @@ import { chooseFollowerQueries } from '../service/choose-follower-queries.ts';
 import { FollowerLoad } from '../service/follower-load.ts';
 import { Histogram } from '../service/histogram.ts';
 import { datasetName, ServiceProcess, SimulatorProcess } from '../service/processes.ts';
-import { verdict } from '../service/report.ts';
+import { describeLatencies, verdict } from '../service/report.ts';
 import { ScenarioFailure } from '../service/scenario.ts';
 import type { ClientsOptions, ClientsReport } from './lookup-clients.ts';
 
@@ -138,13 +138,11 @@ function report(
   const latencies = reports.flatMap(({ latenciesMs }) => latenciesMs);
   const refusedCount = reports.reduce((sum, { refusedCount: count }) => sum + count, 0);
   const ratio = busy.quantile(0.99) / quiet.quantile(0.99);
-  const describe = (histogram: Histogram) =>
-    `p50 ${histogram.quantile(0.5).toFixed(0)}, p95 ${histogram.quantile(0.95).toFixed(0)}, p99 ${histogram.quantile(0.99).toFixed(0)}, max ${histogram.max.toFixed(0)} ms over ${histogram.count.toLocaleString('en')} arrivals`;
   const { p50, p95 } = quantilesOf(latencies);
   const perSecond = latencies.length / (roundCount * seconds);
   print(`${followerCount} followers, ${blockCount} blocks stored before`);
-  print(`  without lookups          ${describe(quiet)}`);
-  print(`  with ${clientCount} clients`.padEnd(27) + describe(busy));
+  print(`  without lookups          ${describeLatencies(quiet)}`);
+  print(`  with ${clientCount} clients`.padEnd(27) + describeLatencies(busy));
   print(
     `  p99 ${ratio.toFixed(2)} × without lookups · ${verdict(ratio, ratioMax, `of ${ratioMax}`)}`,
   );

@@ -10,7 +10,7 @@ import { chooseFollowerQueries } from './choose-follower-queries.ts';
 import { FollowerLoad } from './follower-load.ts';
 import { Histogram } from './histogram.ts';
 import { ServiceProcess, SimulatorProcess } from './processes.ts';
-import { verdict } from './report.ts';
+import { describeLatencies, verdict } from './report.ts';
 import { ScenarioFailure } from './scenario.ts';
 import { prepareStoredData } from './stored-data.ts';
 
@@ -147,11 +147,9 @@ function report(
   { print, followerCount, segmentCount }: MergesOptions,
 ): readonly object[] {
   const ratio = withMerges.quantile(0.99) / without.quantile(0.99);
-  const describe = (histogram: Histogram) =>
-    `p50 ${histogram.quantile(0.5).toFixed(0)}, p95 ${histogram.quantile(0.95).toFixed(0)}, p99 ${histogram.quantile(0.99).toFixed(0)}, max ${histogram.max.toFixed(0)} ms over ${histogram.count.toLocaleString('en')} arrivals`;
   print(`${followerCount} followers beside the merge of ${segmentCount} segments`);
-  print(`  without merges  ${describe(without)}`);
-  print(`  with merges     ${describe(withMerges)}`);
+  print(`  without merges  ${describeLatencies(without)}`);
+  print(`  with merges     ${describeLatencies(withMerges)}`);
   print(
     `  p99 ${ratio.toFixed(2)} × without merges · ${verdict(ratio, ratioMax, `of ${ratioMax}`)}`,
   );

@@ -1,3 +1,4 @@
+import type { Histogram } from './histogram.ts';
 import type { HeadOptions, HeadResult } from './measure-head.ts';
 
 const anonymousBytesMax = 1e9;
@@ -10,6 +11,11 @@ export function verdict(found: number, max: number, of: string): string {
 /** Compares a ratio with its minimum. */
 export function goalReached(ratio: number, min: number, of: string): string {
   return `${ratio.toFixed(2)} × ${of}, goal ${min}: ${ratio >= min ? 'met' : 'missed'}`;
+}
+
+export function describeLatencies(latencyMs: Histogram): string {
+  const at = (share: number) => latencyMs.quantile(share).toFixed(0);
+  return `p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}, max ${latencyMs.max.toFixed(0)} ms over ${latencyMs.count.toLocaleString('en')} arrivals`;
 }
 
 export function describeMemory(bytes: number): string {

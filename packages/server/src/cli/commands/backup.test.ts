@@ -10,10 +10,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { WriterLock } from '../../storage/writer-lock.ts';
-import { main } from '../main.ts';
+import { runMain } from '../testing/run-main.ts';
+import { makeSmallDataFolder, whileHeld } from '../testing/small-data-folder.ts';
 
 const made = mkdtempSync(join(tmpdir(), 'sluice-tools-made-'));
 let folder: string;
@@ -21,10 +20,7 @@ let data: string;
 
 /** Creates the data folder that each test copies. */
 beforeAll(async () => {
-  const blocks = join(made, 'blocks.jsonl');
-  await run('simulate', '--seed', '3', '--start-slot', '300', '--blocks', '5', '--out', blocks);
-  const there = join(made, 'data');
-  await run('import', '--data', there, '--dataset', 'mine', blocks);
+  await makeSmallDataFolder(made);
 });
 afterAll(() => rmSync(made, { recursive: true }));
 
@@ -35,27 +31,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const out = new PassThrough({ highWaterMark: 1e9 });
-  const err = new PassThrough({ highWaterMark: 1e9 });
-  const code = await main(args, { out, err });
-  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
-}
-
-/** Holds the lock of the folder, as a running service does. */
-async function whileHeld<Result>(work: () => Promise<Result>): Promise<Result> {
-  const lock = await WriterLock.acquire(data);
-  try {
-    return await work();
-  } finally {
-    await lock.release();
-  }
-}
+const run = (...args: string[]) => runMain(args);
 
 describe('sluice backup and sluice restore', () => {
   test('default: a dataset in use is backed up, and restored with the same blocks', async () => {
     const target = join(folder, 'backup');
-    const saved = await whileHeld(() => run('backup', '--data', data, '--to', target, '--verify'));
+    const saved = await whileHeld(data, () =>
+      run('backup', '--data', data, '--to', target, '--verify'),
+    );
     expect(saved.err).not.toContain('error');
     expect(saved.out).toContain('mine: 5 blocks up to slot');
     expect(saved.out).toContain('segments of the backup are intact');

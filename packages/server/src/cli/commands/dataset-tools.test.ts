@@ -11,26 +11,21 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { systemClock } from '@sluice/base/clock';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { serveFolder } from '../../app/serve-folder.ts';
-import { WriterLock } from '../../storage/writer-lock.ts';
-import { main } from '../main.ts';
+import { runMain } from '../testing/run-main.ts';
+import { makeSmallDataFolder, whileHeld } from '../testing/small-data-folder.ts';
 
 const made = mkdtempSync(join(tmpdir(), 'sluice-tools-made-'));
 let folder: string;
 let data: string;
-let slots: number[];
+let slots: readonly number[];
 
 /** Creates the data folder that each test copies. */
 beforeAll(async () => {
-  const blocks = join(made, 'blocks.jsonl');
-  await run('simulate', '--seed', '3', '--start-slot', '300', '--blocks', '5', '--out', blocks);
-  const lines = readFileSync(blocks, 'utf8').trimEnd().split('\n');
-  slots = lines.map((line) => Number(/\d+/.exec(line)?.[0]));
+  slots = await makeSmallDataFolder(made);
   const there = join(made, 'data');
-  await run('import', '--data', there, '--dataset', 'mine', blocks);
   // Neither of these is a dataset.
   mkdirSync(join(there, 'other'));
   writeFileSync(join(there, 'file'), '');
@@ -44,22 +39,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const out = new PassThrough({ highWaterMark: 1e9 });
-  const err = new PassThrough({ highWaterMark: 1e9 });
-  const code = await main(args, { out, err });
-  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
-}
-
-/** Holds the lock of the folder, as a running service does. */
-async function whileHeld<Result>(work: () => Promise<Result>): Promise<Result> {
-  const lock = await WriterLock.acquire(data);
-  try {
-    return await work();
-  } finally {
-    await lock.release();
-  }
-}
+const run = (...args: string[]) => runMain(args);
 
 function segmentFile(): string {
   const segments = join(data, 'mine/segments');
@@ -71,7 +51,7 @@ describe('sluice dataset list', () => {
     const journal = join(data, 'mine/journal');
     const journalBytes = readdirSync(journal).map((name) => statSync(join(journal, name)).size);
     const bytes = statSync(segmentFile()).size + journalBytes.reduce((sum, size) => sum + size, 0);
-    const table = await whileHeld(() => run('dataset', 'list', '--data', data));
+    const table = await whileHeld(data, () => run('dataset', 'list', '--data', data));
     expect(table.code).toBe(0);
     const [heading, row, ...more] = table.out.trimEnd().split('\n');
     expect(heading?.split(/ +/)).toEqual(
@@ -134,7 +114,7 @@ describe('sluice dataset drop', () => {
   });
 
   test('error: data-folder-locked: refused while a service uses the folder', async () => {
-    const { code, err } = await whileHeld(() =>
+    const { code, err } = await whileHeld(data, () =>
       run('dataset', 'drop', 'mine', '--data', data, '--yes'),
     );
     expect([code, err]).toEqual([1, expect.stringContaining('[data-folder-locked]')]);
@@ -180,7 +160,7 @@ describe('sluice dataset drop', () => {
 
 describe('sluice verify', () => {
   test('default: an undamaged dataset passes, also while a service uses it', async () => {
-    const { code, out, err } = await whileHeld(() => run('verify', '--data', data));
+    const { code, out, err } = await whileHeld(data, () => run('verify', '--data', data));
     expect([code, out]).toEqual([0, 'mine: no damage found\n']);
     expect(err).toMatch(/^5 blocks, /);
   });
@@ -307,7 +287,9 @@ describe('sluice repair', () => {
     const nowhere = join(folder, 'nowhere');
     const missing = await run('repair', 'mine', '--data', data, '--from', nowhere);
     expect(missing.err).toContain(`(from ${nowhere}, dataset mine) [backup-missing]`);
-    const locked = await whileHeld(() => run('repair', 'mine', '--data', data, '--from', folder));
+    const locked = await whileHeld(data, () =>
+      run('repair', 'mine', '--data', data, '--from', folder),
+    );
     expect(locked.err).toContain('[data-folder-locked]');
   });
 });
