@@ -23,6 +23,23 @@ test('behavior: a seed replays a simulation of the service exactly, and another 
   expect(other.lines.at(-1)).not.toBe(first.lines.at(-1));
 });
 
+/** Collects garbage again and again while the service runs. */
+async function runWithCollections(...args: string[]) {
+  const events: string[] = [];
+  const code = await simulate([...args, '--trace'], (line) => {
+    events.push(line);
+    if (events.length % 50 === 0) collectGarbage();
+  });
+  return { code, digest: events.at(-1) };
+}
+
+test('behavior: the moments at which garbage is collected change nothing in a simulation', async () => {
+  const args = ['--seed', '11', '--steps', '4000', '--storage', 'cluster'];
+  const { code, lines } = await run(...args);
+  expect(await runWithCollections(...args)).toEqual({ code, digest: lines.at(-1) });
+  expect(code).toBe(0);
+});
+
 /** The worlds are created in a separate function, so that the stack frame of the test never references them. */
 async function runAndDrop(): Promise<readonly { freed: WeakRef<World>; crashes: number }[]> {
   const results = [];

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { act } from './actions.ts';
 import { type StorageKind, storageChoices } from './settings.ts';
+import { withoutMachine } from './without-machine.ts';
 import { World, type WorldResult } from './world.ts';
 
 const usage = `usage: npm run simulate -- [--seed N] [--steps M] [--seconds S] [--storage KIND] [--actions A] [--skip RANGES] [--trace]
@@ -26,15 +27,8 @@ interface RunOptions {
 }
 
 /** Returns the exit code. */
-export async function simulate(args: readonly string[], print: Print): Promise<number> {
-  const { now } = performance;
-  // Code that measures the time of the machine decides always as on an infinitely fast one.
-  performance.now = () => 0;
-  try {
-    return await simulateAs(args, print);
-  } finally {
-    performance.now = now;
-  }
+export function simulate(args: readonly string[], print: Print): Promise<number> {
+  return withoutMachine(() => simulateAs(args, print));
 }
 
 async function simulateAs(args: readonly string[], print: Print): Promise<number> {
