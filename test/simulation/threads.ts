@@ -48,15 +48,24 @@ class Wire<Message> {
   }
 }
 
+/** A cache from which a segment is evicted more often, between its fetch and its read, is far too small. */
+const attemptCountMax = 16;
+
+type CachedLocation = Extract<SegmentLocation, { kind: 'cached' }>;
+type Fetched = { readonly bytes: Uint8Array } | { readonly error: unknown };
+
 /**
  * Fetches what a message needs before the thread receives it. A real thread is blocked while it fetches; this one would block the
  * simulation. Later messages wait meanwhile, as they do for a real thread.
+ *
+ * Other segments of the message, or another thread, may evict a segment before it is read. A real thread then fetches it again. This one
+ * gets the bytes of the first fetch again, which are the same, because a segment never changes.
  */
 class Fetching {
   readonly #dependencies: ThreadDependencies;
   readonly #locations = new Map<number, SegmentLocation>();
-  /** The fetches that failed, by the memory that identifies a cached object. */
-  readonly #failures = new Map<SharedArrayBuffer, unknown>();
+  /** The result of the last fetch of each segment. A probe does not fetch, and has locations of its own. */
+  readonly #fetched = new WeakMap<CachedLocation, Fetched>();
   readonly #signal: FetchSignal;
   readonly #send: (message: FromThread) => void;
   #lastTicket = 0;
@@ -74,13 +83,23 @@ class Fetching {
   /** The module that a thread of a service with a bucket loads, over the simulated disk. */
   get module() {
     const { disk } = this.#dependencies;
-    const failures = this.#failures;
+    const fetched = this.#fetched;
     class SimulatedCachedFile extends CachedRangeFile {
+      readonly #location: CachedLocation;
+
       constructor(...[location, { fetchAhead }]: ConstructorParameters<typeof CachedRangeFile>) {
-        const fetchNow = () => {
-          throw failures.get(location.presence) ?? new CodedError('cache-too-small');
-        };
+        const fetchNow = () => void fetchedBytes(fetched.get(location));
         super(location, { fetchNow, fetchAhead }, (path) => disk.openRange(path));
+        this.#location = location;
+      }
+
+      override readInto(offset: number, target: Uint8Array): number {
+        const end = Math.min(offset + target.length, this.length);
+        if (this.missing([{ start: offset, end }]).length === 0)
+          return super.readInto(offset, target);
+        const bytes = fetchedBytes(fetched.get(this.#location)).subarray(offset, end);
+        target.set(bytes);
+        return bytes.length;
       }
     }
     return { CachedRangeFile: SimulatedCachedFile, missingOpening, openingRanges };
@@ -95,22 +114,40 @@ class Fetching {
         : message.kind === 'lookup'
           ? message.segments
           : [];
-    this.#failures.clear();
     for (const segment of segments) await this.#fetch(segment);
   }
 
   async #fetch(segment: number): Promise<void> {
     const location = this.#locations.get(segment);
     if (location?.kind !== 'cached') return;
-    const ranges = missingOpening(location);
-    if (ranges.length === 0) return;
-    const ticket = ++this.#lastTicket;
-    this.#send({ kind: 'fetch', segment, ranges, ticket });
-    await this.#untilEnded(ticket);
+    let result: Fetched = { error: new CodedError('cache-too-small') };
     try {
-      this.#signal.wait(ticket);
+      for (let attempt = 0; attempt < attemptCountMax; attempt++) {
+        const ranges = missingOpening(location);
+        if (ranges.length === 0) {
+          result = { bytes: this.#readWhole(location) };
+          break;
+        }
+        const ticket = ++this.#lastTicket;
+        this.#send({ kind: 'fetch', segment, ranges, ticket });
+        await this.#untilEnded(ticket);
+        this.#signal.wait(ticket);
+      }
     } catch (error) {
-      this.#failures.set(location.presence, error);
+      result = { error };
+    }
+    this.#fetched.set(location, result);
+  }
+
+  /** The segments of the simulation are so small that the parts that are fetched first are the whole segment. */
+  #readWhole(location: CachedLocation): Uint8Array {
+    const fetcher = { fetchNow: () => undefined, fetchAhead: () => undefined };
+    const open = (path: string) => this.#dependencies.disk.openRange(path);
+    const file = new CachedRangeFile(location, fetcher, open);
+    try {
+      return file.read(0, location.byteLength);
+    } finally {
+      file.close();
     }
   }
 
@@ -119,6 +156,11 @@ class Fetching {
     for (let waitMs = 2; this.#signal.lastTicket !== ticket; waitMs = Math.min(100, waitMs * 2))
       await scheduler.delay(waitMs, life);
   }
+}
+
+function fetchedBytes(fetched: Fetched | undefined): Uint8Array {
+  if (fetched !== undefined && 'bytes' in fetched) return fetched.bytes;
+  throw fetched?.error ?? new CodedError('cache-too-small');
 }
 
 export function startSimulatedThread(
