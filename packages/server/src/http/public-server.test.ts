@@ -389,9 +389,17 @@ describe('refusals', () => {
     }
   });
 
-  test('behavior: no response contains the name of the software (S-08)', async () => {
-    const { headers } = await fixture.get('/datasets');
-    expect([headers['server'], headers['x-powered-by']]).toEqual([undefined, undefined]);
+  test('behavior: no response contains the name of the software, and no browser may guess its type (S-08)', async () => {
+    for (const [path, status] of [
+      ['/datasets', 200],
+      ['/nope', 404],
+    ] as const) {
+      const answer = await fixture.get(path);
+      const { headers } = answer;
+      expect(answer.status).toBe(status);
+      expect([headers['server'], headers['x-powered-by']]).toEqual([undefined, undefined]);
+      expect(headers['x-content-type-options'], path).toBe('nosniff');
+    }
   });
 
   test('limit: streams above the limit are 503 with Retry-After, and a stream that ends frees its slot immediately (F-56, L-17)', async () => {
