@@ -40,6 +40,21 @@ test('behavior: the moments at which garbage is collected change nothing in a si
   expect(code).toBe(0);
 });
 
+test.each([
+  [['--steps', 'abc'], '--steps takes a whole number from 1'],
+  [['--steps', '0'], '--steps takes a whole number from 1'],
+  [['--seconds', 'x'], '--seconds takes a whole number from 1'],
+  [['--seed', 'foo'], '--seed takes a whole number from 0'],
+  [['--seed', '1', '--actions', '1e3'], '--actions takes a whole number from 0'],
+  [['--seed', '1', '--skip', '3-x'], '--skip takes ranges of actions, such as 0-9,20-29'],
+  [['--storage', 'tape'], '--storage takes folder, bucket or cluster'],
+  [['--sede', '4'], expect.stringContaining("Unknown option '--sede'")],
+])('behavior: %j is refused with the usage', async (args, message) => {
+  const { code, lines } = await run(...args);
+  expect(code).toBe(2);
+  expect(lines).toEqual([message, expect.stringMatching(/^usage: npm run simulate/)]);
+});
+
 /** The worlds are created in a separate function, so that the stack frame of the test never references them. */
 async function runAndDrop(): Promise<readonly { freed: WeakRef<World>; crashes: number }[]> {
   const results = [];

@@ -32,38 +32,70 @@ export function simulate(args: readonly string[], print: Print): Promise<number>
 }
 
 async function simulateAs(args: readonly string[], print: Print): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      seed: { type: 'string' },
-      steps: { type: 'string', default: stepsDefault },
-      seconds: { type: 'string', default: '60' },
-      storage: { type: 'string' },
-      actions: { type: 'string' },
-      skip: { type: 'string', default: '' },
-      trace: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  const steps = Number(values.steps);
-  if (values.help) print(usage);
-  if (values.help) return 0;
-  const storage = storageChoices.find((kind) => kind === values.storage);
-  if (storage === undefined && values.storage !== undefined) {
+  const asked = readCommand(args, print);
+  if (asked === undefined) {
     print(usage);
     return 2;
   }
-  if (values.seed === undefined)
-    return simulateFor(Number(values.seconds), { steps, storage }, print);
+  if (asked === 'help') {
+    print(usage);
+    return 0;
+  }
+  const { seed, seconds, steps, storage, actions, skipped, isTraced } = asked;
+  if (seed === undefined) return simulateFor(seconds, { steps, storage }, print);
   const options: RunOptions = {
-    seed: Number(values.seed),
+    seed,
     steps,
     storage,
-    ...(values.actions === undefined ? {} : { actionCountMax: Number(values.actions) }),
-    skipped: parseRanges(values.skip),
-    trace: values.trace ? (text) => print(text.trimEnd()) : undefined,
+    ...(actions === undefined ? {} : { actionCountMax: actions }),
+    skipped,
+    trace: isTraced ? (text) => print(text.trimEnd()) : undefined,
   };
   return simulateOne(options, print);
+}
+
+/** Prints what is wrong, and returns undefined, if an option is. A typing error must not look like a run without a failure. */
+function readCommand(args: readonly string[], print: Print) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        seed: { type: 'string' },
+        steps: { type: 'string', default: stepsDefault },
+        seconds: { type: 'string', default: '60' },
+        storage: { type: 'string' },
+        actions: { type: 'string' },
+        skip: { type: 'string', default: '' },
+        trace: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    if (values.help) return 'help';
+    return {
+      seed: values.seed === undefined ? undefined : readCount('seed', values.seed),
+      steps: readCount('steps', values.steps, 1),
+      seconds: readCount('seconds', values.seconds, 1),
+      storage: values.storage === undefined ? undefined : readStorage(values.storage),
+      actions: values.actions === undefined ? undefined : readCount('actions', values.actions),
+      skipped: parseRanges(values.skip),
+      isTraced: values.trace,
+    };
+  } catch (error) {
+    print(error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}
+
+function readCount(name: string, text: string, min = 0): number {
+  const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(count) && count >= min) return count;
+  throw new TypeError(`--${name} takes a whole number from ${min}`);
+}
+
+function readStorage(text: string): StorageKind {
+  const storage = storageChoices.find((kind) => kind === text);
+  if (storage !== undefined) return storage;
+  throw new TypeError('--storage takes folder, bucket or cluster');
 }
 
 async function simulateOne(options: RunOptions, print: Print): Promise<number> {
@@ -161,8 +193,9 @@ function parseRanges(text: string): Range[] {
     .split(',')
     .filter(Boolean)
     .map((part) => {
-      const [first = 0, last = first] = part.split('-').map(Number);
-      return [first, last];
+      const [, first = '', last = first] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
+      if (first === '') throw new TypeError('--skip takes ranges of actions, such as 0-9,20-29');
+      return [Number(first), Number(last)];
     });
 }
 
