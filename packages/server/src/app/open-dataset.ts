@@ -25,6 +25,7 @@ export interface OpenDatasetDependencies {
   readonly clock: Clock;
   readonly lock: WriterLock;
   readonly observeMerge?: DatasetDependencies['observeMerge'];
+  readonly onDiscarded?: DatasetDependencies['onDiscarded'];
   /** The parts of a dataset that remote storage replaces. */
   readonly remote?: Pick<
     DatasetDependencies,
@@ -36,12 +37,15 @@ export interface OpenDatasetDependencies {
 /** Opens a dataset for writing. Creates it if it does not exist. */
 export async function openOrCreateDataset(
   { folder, name, realTime, manifest }: OpenDatasetOptions,
-  { fs, clock, lock, observeMerge, remote }: OpenDatasetDependencies,
+  { fs, clock, lock, observeMerge, onDiscarded, remote }: OpenDatasetDependencies,
 ): Promise<Dataset> {
-  const timed = observeMerge === undefined ? {} : { observeMerge };
+  const observers = {
+    ...(observeMerge === undefined ? {} : { observeMerge }),
+    ...(onDiscarded === undefined ? {} : { onDiscarded }),
+  };
   const { limits, ...elsewhere } = remote ?? {};
   const makeIndex = makeIndexInThread;
-  const dependencies = { fs, clock, ...timed, makeIndex, ...watchLock(lock), ...elsewhere };
+  const dependencies = { fs, clock, ...observers, makeIndex, ...watchLock(lock), ...elsewhere };
   if (!(await datasetExists(folder, fs))) {
     await checkFolderNotShared(folder, fs);
     await createDataset(folder, { ...manifestDefaults, ...manifest, name }, dependencies);
@@ -86,7 +90,10 @@ export async function openPlanned(
   if (!isThere && !isFed) throw new CodedError('dataset-missing', { dataset: name });
   const manifest = config === null ? {} : { aliases, ...manifestOptions(config) };
   const realTime = isFed && config.sources.some(({ kind }) => kind !== 'files');
-  const dataset = await openOrCreateDataset({ folder, name, realTime, manifest }, dependencies);
+  const dataset = await openOrCreateDataset(
+    { folder, name, realTime, manifest },
+    { ...dependencies, onDiscarded: warnOfDiscarded(name, dependencies.log) },
+  );
   try {
     const { description } = dataset;
     if (description.name !== name) {
@@ -99,6 +106,15 @@ export async function openPlanned(
     await dataset.close();
     throw error;
   }
+}
+
+/** Damage to the last record looks like a write that a kill has cut off, so what was discarded may have been acknowledged. */
+function warnOfDiscarded(dataset: string, log: Logger): DatasetDependencies['onDiscarded'] {
+  return (discardedBytes, { head }) =>
+    log.warn(
+      { dataset, discardedBytes, head: head?.number ?? null },
+      'the journal ended with an incomplete or damaged record, which was discarded; the dataset now ends at this head',
+    );
 }
 
 /** The start slot can be changed until the first block is stored. Other options that have no effect any more are logged. */

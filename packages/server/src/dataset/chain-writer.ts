@@ -75,6 +75,8 @@ export interface ChainWriterDependencies {
   /** Whether this process still holds the lock of the data folder. Checked before every write. */
   readonly isLockHeld: () => boolean;
   readonly reacquireLock?: () => Promise<void>;
+  /** Called when the journal ended with bytes that are no complete record, which were discarded, with the state that is left. */
+  readonly onDiscarded?: (byteLength: number, left: ChainSnapshot) => void;
   /** Called when a new state is durable, with its new payloads. */
   readonly onVisible: (snapshot: ChainSnapshot, payloads: readonly Payload[]) => void;
   /** Returns the payloads that leased snapshots still need. */
@@ -297,11 +299,15 @@ export class ChainWriter {
 
 async function openState(
   options: ChainWriterOptions,
-  { fs }: ChainWriterDependencies,
+  { fs, onDiscarded }: ChainWriterDependencies,
 ): Promise<{ journal: Journal; snapshot: ChainSnapshot }> {
   const { journal, content } = await Journal.open(options.journal, { fs });
   try {
-    if (content.checkpoint !== null) return { journal, snapshot: replayJournal(content) };
+    if (content.checkpoint !== null) {
+      const snapshot = replayJournal(content);
+      if (content.truncatedBytes > 0) onDiscarded?.(content.truncatedBytes, snapshot);
+      return { journal, snapshot };
+    }
     await journal.rotate(encodeCheckpoint(emptySnapshot), new Set(), new Set());
     return { journal, snapshot: emptySnapshot };
   } catch (error) {

@@ -78,6 +78,8 @@ export interface DatasetDependencies {
   readonly counters?: () => Readonly<Record<string, number>>;
   /** Called when a segment cannot be read. */
   readonly onDamage?: (segment: SealedSegment) => void;
+  /** See `ChainWriterDependencies`. */
+  readonly onDiscarded?: (byteLength: number, left: ChainSnapshot) => void;
 }
 
 interface DatasetParts {

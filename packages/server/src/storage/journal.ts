@@ -49,7 +49,7 @@ export interface JournalContent {
   readonly checkpoint: unknown;
   /** The bodies of the commits after the checkpoint, in order. */
   readonly commits: readonly unknown[];
-  /** The length of the incomplete record at the end of the file, left by a crash and truncated on open. */
+  /** The length of the incomplete or damaged record at the end of the file. It is truncated when the journal is opened for writing. */
   readonly truncatedBytes: number;
 }
 

@@ -7,7 +7,7 @@ import { type Fs, readWholeFile } from './fs.ts';
 import { type JournalContent, journalFileName, journalNamePattern } from './journal.ts';
 import { type PayloadLocation, readPayload, scanJournal } from './scan-journal.ts';
 
-export interface StoredJournal extends Pick<JournalContent, 'checkpoint' | 'commits'> {
+export interface StoredJournal extends JournalContent {
   readonly locations: ReadonlyMap<number, PayloadLocation>;
   readonly byteLength: number;
 }
@@ -42,10 +42,11 @@ async function listFiles(folder: string, fs: Fs): Promise<number[]> {
 }
 
 function scan(bytes: Uint8Array, fileNumber: number): StoredJournal {
-  const { checkpoint, commits } = scanJournal(bytes, fileNumber);
+  const { checkpoint, commits, end } = scanJournal(bytes, fileNumber);
   const locations = new Map([checkpoint, ...commits].flatMap(({ payloads }) => [...payloads]));
   const bodies = { checkpoint: checkpoint.body, commits: commits.map(({ body }) => body) };
-  return { ...bodies, locations, byteLength: bytes.length };
+  const truncatedBytes = bytes.length - end;
+  return { ...bodies, truncatedBytes, locations, byteLength: bytes.length };
 }
 
 /** Returns the bytes of a payload after verifying their checksum. */

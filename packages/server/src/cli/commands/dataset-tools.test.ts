@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -163,6 +164,20 @@ describe('sluice verify', () => {
     const { code, out, err } = await whileHeld(data, () => run('verify', '--data', data));
     expect([code, out]).toEqual([0, 'mine: no damage found\n']);
     expect(err).toMatch(/^5 blocks, /);
+  });
+
+  test('behavior: an incomplete record at the end of the journal is noted, and is no damage', async () => {
+    const [journal] = readdirSync(join(data, 'mine/journal'));
+    appendFileSync(join(data, 'mine/journal', journal as string), 'cut off');
+    const { code, out } = await run('verify', '--data', data);
+    expect([code, out.split('\n')]).toEqual([
+      0,
+      [
+        'mine: note: the journal ends with 7 bytes that are no complete record, which the next start discards',
+        'mine: no damage found',
+        '',
+      ],
+    ]);
   });
 
   test('error: verify-damaged: each damage is printed, and the exit code is 1', async () => {

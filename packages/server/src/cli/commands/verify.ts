@@ -63,13 +63,20 @@ async function verify(
   const onPart = (blocks: number, bytes: number) => progress.add(blocks, bytes);
   let damageCount = 0;
   for (const name of names) {
-    const damages = await verifyDataset({ folder: `${data}/${name}`, onPart }, nodeFs, signal);
+    const onIncomplete = (byteLength: number) => out.write(describeIncomplete(name, byteLength));
+    const options = { folder: `${data}/${name}`, onPart, onIncomplete };
+    const damages = await verifyDataset(options, nodeFs, signal);
     if (signal.aborted) throw new CodedError('verify-interrupted');
     damageCount += damages.length;
     out.write(damages.length === 0 ? `${name}: no damage found\n` : describe(name, damages));
   }
   progress.finish();
   if (damageCount > 0) throw new CodedError('verify-damaged', { damages: damageCount });
+}
+
+function describeIncomplete(name: string, byteLength: number): string {
+  return `${name}: note: the journal ends with ${byteLength} bytes that are no complete record, which the next start discards
+`;
 }
 
 function describe(name: string, damages: readonly Damage[]): string {

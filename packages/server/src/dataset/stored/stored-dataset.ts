@@ -13,6 +13,8 @@ export interface StoredDataset {
   readonly blockCount: number;
   /** The total size of the segments and the journal. */
   readonly byteLength: number;
+  /** The bytes at the end of the journal that are no complete record: a write in progress or cut off, or damage. */
+  readonly incompleteBytes: number;
   /** Returns the bytes of a hot block after verifying their checksum. */
   readHotBlock(block: HotBlock): Promise<Uint8Array>;
 }
@@ -29,6 +31,7 @@ export async function readStoredDataset(folder: string, fs: Fs): Promise<StoredD
     snapshot,
     blockCount: sealed.blockCount + snapshot.hot.length,
     byteLength: sealed.byteLength + (journal?.byteLength ?? 0),
+    incompleteBytes: journal?.truncatedBytes ?? 0,
     readHotBlock: (block) => readStoredPayload(`${folder}/journal`, locationOf(block), fs),
   };
 }

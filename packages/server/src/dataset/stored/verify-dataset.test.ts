@@ -10,6 +10,7 @@ import { PART } from '../../segment/layout/directory.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import { buildSegment } from '../../segment/write/build-segment.ts';
 import { type Fs, readWholeFile } from '../../storage/fs.ts';
+import { scanJournal } from '../../storage/scan-journal.ts';
 import { SimFs } from '../../storage/testing/sim-fs.ts';
 import { Dataset } from '../dataset.ts';
 import type { BuiltSegment } from '../merge/built-segment.ts';
@@ -88,6 +89,24 @@ function readOnly(onOpen: (path: string) => Promise<void> = async () => undefine
     syncFolder: refuse,
   };
 }
+
+test('behavior: an incomplete last record is noted, unless it is complete when the journal is read again', async () => {
+  await dataset.close();
+  const path = fs.paths().find((name) => name.endsWith('.journal')) as string;
+  const whole = fs.readRaw(path);
+  const { lastStart } = scanJournal(whole, Number(/(\d+)\.journal/.exec(path)?.[1]));
+  const noted: number[] = [];
+  const onIncomplete = (byteLength: number) => noted.push(byteLength);
+  const first = segmentPath(0);
+  const finish = async (opened: string) => {
+    if (opened === first) fs.writeRaw(path, whole);
+  };
+  fs.writeRaw(path, whole.subarray(0, -1));
+  expect(await verifyDataset({ folder, onIncomplete }, readOnly(), never)).toEqual([]);
+  expect(noted).toEqual([whole.length - 1 - lastStart]);
+  expect(await verifyDataset({ folder, onIncomplete }, readOnly(finish), never)).toEqual([]);
+  expect(noted).toHaveLength(1);
+});
 
 test('default: an intact dataset has no damage, open for writing or not, and nothing is written', async () => {
   const parts: number[] = [];

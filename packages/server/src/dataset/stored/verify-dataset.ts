@@ -51,6 +51,8 @@ export interface VerifyOptions {
   readonly folder: string;
   /** Called after each segment and hot block with its number of blocks and bytes. */
   readonly onPart?: (blockCount: number, byteLength: number) => void;
+  /** Called at the end if the journal ends with bytes that are no complete record. They are no damage: a kill during a write leaves some. */
+  readonly onIncomplete?: (byteLength: number) => void;
 }
 
 export async function verifyDataset(
@@ -64,10 +66,28 @@ export async function verifyDataset(
     await readManifest(fs, folder);
     file = 'journal';
     const stored = await readStoredDataset(folder, fs);
-    return await new Verification(options, fs, stored).run(signal);
+    const damages = await new Verification(options, fs, stored).run(signal);
+    if (await staysIncomplete(stored, options, fs)) options.onIncomplete?.(stored.incompleteBytes);
+    return damages;
   } catch (error) {
     if (!isCodedError(error)) throw error;
     return [{ file, error }];
+  }
+}
+
+/** Reads the journal again, because a writer that is active may just have written the record. */
+async function staysIncomplete(
+  { incompleteBytes, byteLength }: StoredDataset,
+  { folder }: VerifyOptions,
+  fs: Fs,
+): Promise<boolean> {
+  if (incompleteBytes === 0) return false;
+  try {
+    const again = await readStoredDataset(folder, fs);
+    return again.incompleteBytes === incompleteBytes && again.byteLength === byteLength;
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return false;
   }
 }
 
