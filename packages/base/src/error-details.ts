@@ -242,10 +242,13 @@ export interface ErrorDetails {
   };
   'backup-differs': { readonly dataset: string; readonly slot: number; readonly hash: string };
   'backup-damaged': { readonly file: string };
+  'backup-overlapped': { readonly dataset: string };
   'backup-missing': { readonly from: string; readonly dataset?: string };
   'backup-target-unknown': { readonly target: string };
   'backup-target-used': { readonly target: string } | { readonly dataset: string };
   'dataset-exists': { readonly folder: string };
+  'dataset-folder-used': { readonly folder: string };
+  'dataset-in-store': { readonly dataset: string };
   'dataset-folder-shared': { readonly folder: string; readonly datasets: string };
   'dataset-genesis-differs': { readonly genesisHash: string; readonly known: string };
   'dataset-manifest-damaged': { readonly fault: string };

@@ -43,6 +43,9 @@ export const REMOTE_ERRORS = {
   'backup-damaged': {
     text: 'a file of the backup is damaged, or was not written by sluice; restore from another copy of the backup; if the dataset still exists, sluice backup --verify sends damaged files again',
   },
+  'backup-overlapped': {
+    text: 'another backup of this dataset to the same target ended meanwhile; run one at a time, and run this one again',
+  },
   'backup-target-unknown': {
     text: 'the target must be a folder or s3://BUCKET/PREFIX',
   },
@@ -51,6 +54,12 @@ export const REMOTE_ERRORS = {
   },
   'dataset-exists': {
     text: 'the data folder already has this dataset; use another data folder, or drop it first',
+  },
+  'dataset-folder-used': {
+    text: 'the folder of the dataset exists and is not a dataset; move it away, or use another data folder',
+  },
+  'dataset-in-store': {
+    text: 'the segments of this dataset are in an object store and not in its folder; copy the objects of the store, or fetch the dataset to a new folder by sluice dataset pull and back that up',
   },
   'store-upload-differs': {
     text: 'the object store has another object than the one that was written; the upload is repeated',

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
@@ -14,6 +14,7 @@ import { nodeFs } from '../storage/node-fs.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import { backupDataset, verifyBackup } from './backup-dataset.ts';
 import { type Bucket, openBucket } from './bucket.ts';
+import { writeFolderOwner } from './folder-owner.ts';
 import { copyToFolder, pullDataset } from './pull-dataset.ts';
 import { datasetName, readAll, refAt, runOf } from './testing/member.ts';
 
@@ -114,12 +115,86 @@ test('behavior: segments that are merged during the backup are replaced, and fil
     await merging.collect();
   };
   const { segments } = await backupDataset(folder, bucket, copying(fs));
+  const sent = putsOf(store, 'segments');
+  expect(new Set(sent).size).toBe(sent.length);
   if (merging === undefined) throw new Error('nothing was merged');
   expect(merging.snapshot().segments.length).toBeLessThan(12);
   const stored = [...store.objects.keys()].filter((key) => key.includes('/segments/'));
   expect(stored).toHaveLength(segments);
   const blocks = (await readAll(merging)).filter(({ header }) => header.number <= 60);
   expect(await readAll(await restored(bucket))).toEqual(blocks);
+});
+
+test('behavior: a backup that ends while an earlier one removes old files can be restored', async () => {
+  const fs = new SimFs();
+  const dataset = await createIn(fs);
+  await grow(dataset, 21);
+  const store = new MemoryStore();
+  const bucket = await bucketOf(store);
+  await backupDataset(folder, bucket, copying(fs));
+  await grow(dataset, 41);
+  let isOverlapped = false;
+  store.before = async (operation) => {
+    if (operation !== 'remove' || isOverlapped) return;
+    isOverlapped = true;
+    await grow(dataset, 61);
+    await backupDataset(folder, bucket, copying(fs));
+  };
+  await backupDataset(folder, bucket, copying(fs));
+  expect(isOverlapped).toBe(true);
+  const blocks = (await readAll(dataset)).filter(({ header }) => header.number <= 60);
+  expect(await readAll(await restored(bucket))).toEqual(blocks);
+});
+
+test('error: backup-overlapped: of two backups at the same time, the one that ends last fails and removes nothing', async () => {
+  const fs = new SimFs();
+  const dataset = await createIn(fs);
+  await grow(dataset, 21);
+  const store = new MemoryStore();
+  const bucket = await bucketOf(store);
+  let isOverlapped = false;
+  store.before = async (operation) => {
+    if (operation !== 'create' || isOverlapped) return;
+    isOverlapped = true;
+    await grow(dataset, 41);
+    await backupDataset(folder, bucket, copying(fs));
+  };
+  await expect(backupDataset(folder, bucket, copying(fs))).rejects.toMatchObject({
+    code: 'backup-overlapped',
+  });
+  const blocks = (await readAll(dataset)).filter(({ header }) => header.number <= 40);
+  expect(await readAll(await restored(bucket))).toEqual(blocks);
+});
+
+test('error: dataset-in-store: the segments of a dataset with an object store are not in its folder', async () => {
+  const fs = new SimFs();
+  const dataset = await createIn(fs);
+  await grow(dataset, 21);
+  await writeFolderOwner(folder, { kind: 'folder', writer: 'a' }, fs);
+  await fs.removeFolder(`${folder}/segments`);
+  const bucket = await bucketOf(new MemoryStore());
+  await expect(backupDataset(folder, bucket, copying(fs))).rejects.toMatchObject({
+    code: 'dataset-in-store',
+    detail: { dataset: datasetName },
+  });
+});
+
+test('error: dataset-folder-used: a restore into a folder with other files fails before it copies', async () => {
+  const fs = new SimFs();
+  await grow(await createIn(fs), 21);
+  const bucket = await bucketOf(new MemoryStore());
+  await backupDataset(folder, bucket, copying(fs));
+  const target = join(cacheFolder, 'ledger');
+  mkdirSync(target);
+  writeFileSync(join(target, 'note.txt'), '');
+  const pulling = copying(nodeFs);
+  await expect(pullDataset(target, bucket, pulling)).rejects.toMatchObject({
+    code: 'dataset-folder-used',
+  });
+  await expect(copyToFolder(folder, target, { ...pulling, fs: nodeFs })).rejects.toMatchObject({
+    code: 'dataset-folder-used',
+  });
+  expect(pulling.onPart).not.toHaveBeenCalled();
 });
 
 test('error: an interrupted backup keeps the last one and continues', async () => {

@@ -18,9 +18,9 @@ import { manifestName } from '../dataset/manifest.ts';
 import { StoredReader } from '../dataset/stored/stored-reader.ts';
 import type { Bucket } from './bucket.ts';
 import { indexOfPiece } from './bucket-indexes.ts';
-import { type LatestManifest, sealedPart } from './bucket-manifest.ts';
+import { type BucketManifest, type LatestManifest, sealedPart } from './bucket-manifest.ts';
 import { type CopyDependencies, copyDataset } from './copy-dataset.ts';
-import { openTarget, type PushSummary } from './push-dataset.ts';
+import { listStored, openTarget, type PushSummary, type StoredFiles } from './push-dataset.ts';
 
 /** A manifest of this writer belongs to a backup and to no service. */
 const backupWriter = 'backup';
@@ -46,15 +46,22 @@ export async function backupDataset(
   await checkIsNoDataset(bucket);
   const latest = await bucket.log.readLatest();
   if (latest !== undefined) await checkSameChain(folder, bucket, latest, dependencies);
+  const stored = await listStored(bucket);
   const { manifest: dataset, chain } = await copyDataset(
     folder,
-    await openTarget(bucket),
+    openTarget(bucket, stored),
     dependencies,
   );
   const number = (latest?.number ?? 0) + 1;
   const sealed = sealedPart({ ...chain, unused: [] });
-  await bucket.log.create({ number, writer: backupWriter, dataset, chain: sealed, feed: null });
-  const removedFiles = await removeOlder(bucket, sealed, number);
+  await createManifest(bucket, {
+    number,
+    writer: backupWriter,
+    dataset,
+    chain: sealed,
+    feed: null,
+  });
+  const removedFiles = await removeOlder(bucket, sealed, { number, stored });
   const { segmentCount, blockCount } = totalSealed(sealed);
   return {
     segments: segmentCount,
@@ -64,6 +71,16 @@ export async function backupDataset(
     leftBlocks: chain.hot.length,
     removedFiles,
   };
+}
+
+async function createManifest({ log, dataset }: Bucket, manifest: BucketManifest): Promise<void> {
+  try {
+    await log.create(manifest);
+  } catch (error) {
+    throw isCodedError(error, 'store-fenced')
+      ? new CodedError('backup-overlapped', { dataset }, { cause: error })
+      : error;
+  }
 }
 
 /** A backup removes files that it does not need. In a dataset that a service uses, which has the same folders, they would be needed. */
@@ -97,26 +114,34 @@ async function checkSameChain(
   throw new CodedError('backup-differs', { dataset, slot: finalized.number, hash: finalized.hash });
 }
 
-/** Removes earlier manifests and the files that only they need. */
+interface Written {
+  readonly number: number;
+  /** The files that the backup had at its start, and those that were written since. */
+  readonly stored: StoredFiles;
+}
+
+/**
+ * Removes earlier manifests and the files that only they need. Another backup may run at the same time, so files that it has written, and all
+ * files if it has ended since, are left for the next backup.
+ */
 async function removeOlder(
   { store, segments, log, dataset }: Bucket,
   chain: ChainSnapshot,
-  number: number,
+  { number, stored }: Written,
 ): Promise<number> {
+  if ((await log.readLatest())?.number !== number) return 0;
   const readList: ReadList = (list) => segments.readList(list);
-  const needed = new Set<string>([log.keyOf(number)]);
+  const needed = new Set<string>();
   for await (const segment of segmentsFrom(chain, 0, readList))
     needed.add(`${dataset}/${segmentFile(segment)}`);
   for await (const list of allLists(chain.lists, readList))
     needed.add(`${dataset}/${listFile(list)}`);
   for (const run of chain.indexes) needed.add(`${dataset}/${indexFile(run)}`);
   let removedCount = 0;
-  for (const folder of ['manifests', 'segments', 'lists', 'indexes']) {
-    for (const { key } of await store.list(`${dataset}/${folder}/`)) {
-      if (needed.has(key) || needed.has(indexOfPiece(key))) continue;
-      await store.remove(key);
-      removedCount++;
-    }
+  for (const key of stored.keys()) {
+    if (needed.has(key) || needed.has(indexOfPiece(key))) continue;
+    await store.remove(key);
+    removedCount++;
   }
   return removedCount;
 }

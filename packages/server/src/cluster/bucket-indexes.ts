@@ -5,7 +5,7 @@ import { indexFile } from '../chain/segment-lists.ts';
 import type { IndexInputs, MakeIndex, OpenIndexFile } from '../dataset/history/index-thread.ts';
 import type { CachedObject } from '../object-store/cached-object.ts';
 import type { ObjectCache } from '../object-store/object-cache.ts';
-import type { ObjectStore } from '../object-store/object-store.ts';
+import type { ObjectInfo, ObjectStore } from '../object-store/object-store.ts';
 import { damaged } from '../segment/encoding/unit.ts';
 import { type IndexShape, indexByteLength } from '../segment/history/layout.ts';
 import { verifyIndex } from '../segment/history/read-index.ts';
@@ -34,6 +34,8 @@ type Parts = Iterable<readonly [number, Uint8Array]> | AsyncIterable<readonly [n
 
 /** An upload holds one piece in memory. */
 const pieceBytes = 64 << 20;
+
+type WrittenObject = Pick<ObjectInfo, 'key' | 'byteLength'>;
 
 interface Piece {
   readonly name: string;
@@ -128,13 +130,14 @@ export class BucketIndexes {
     }
   }
 
-  /** Copies a local file of an index to the store. Pieces for which `isStored` returns true are left out. */
+  /** Copies a local file of an index to the store, without the pieces for which `isStored` returns true. Returns the others. */
   async upload(
     run: Pick<IndexRun, 'id' | 'byteLength'>,
     { fs, path }: LocalFile,
     isStored: (key: string, byteLength: number) => boolean = () => false,
-  ): Promise<void> {
+  ): Promise<readonly WrittenObject[]> {
     const { store } = this.#dependencies;
+    const written: WrittenObject[] = [];
     const file = await fs.openFile(path, 'read');
     try {
       for (const piece of piecesOf(run)) {
@@ -145,7 +148,9 @@ export class BucketIndexes {
         const stored = await store.head(key);
         if (stored?.byteLength !== piece.byteLength)
           throw new CodedError('store-upload-differs', { segment: piece.name });
+        written.push({ key, byteLength: piece.byteLength });
       }
+      return written;
     } finally {
       await file.close();
     }

@@ -25,6 +25,7 @@ import { verifyIndexFile } from '../dataset/stored/verify-index-file.ts';
 import { type Fs, readWholeFile } from '../storage/fs.ts';
 import type { LocalFile } from './bucket-indexes.ts';
 import { checksumOf } from './bucket-segments.ts';
+import { readFolderOwner } from './folder-owner.ts';
 
 export interface CopyDependencies {
   readonly fs: Fs;
@@ -70,10 +71,21 @@ export async function copyDataset(
     try {
       return await copyState(folder, stored, { ...dependencies, target, onPart });
     } catch (error) {
-      const isReplaced = isCodedError(error, 'storage-missing') && attempt < attemptCountMax;
-      if (!isReplaced || !(await isChanged(folder, stored, dependencies.fs))) throw error;
+      if (!isCodedError(error, 'storage-missing')) throw error;
+      if (await isInStore(folder, dependencies.fs)) throw inStore(stored, error);
+      const isReplaced = await isChanged(folder, stored, dependencies.fs);
+      if (!isReplaced || attempt === attemptCountMax) throw error;
     }
   }
+}
+
+/** Of a dataset with an object store, the folder has only the journal. */
+async function isInStore(folder: string, fs: Fs): Promise<boolean> {
+  return (await readFolderOwner(folder, fs)) !== undefined;
+}
+
+function inStore({ manifest }: StoredDataset, cause: CodedError): CodedError {
+  return new CodedError('dataset-in-store', { dataset: manifest.name }, { cause });
 }
 
 /** A missing file is normal if the state has changed since; otherwise it is lost. */
@@ -100,7 +112,8 @@ async function copyState(
   const { fs, target, signal, onPart } = copy;
   const { snapshot, manifest } = stored;
   const files = new SegmentStore(folder, fs);
-  const readList: ReadList = (list) => files.readList(list);
+  const readList: ReadList = (list) => namingFile(listFile(list), files.readList(list));
+  const readFile = (file: string) => namingFile(file, readWholeFile(fs, `${folder}/${file}`));
   const copied = mapOrdered(
     segmentsFrom(snapshot, 0, readList),
     () => copyCountMax,
@@ -108,7 +121,7 @@ async function copyState(
       if (signal.aborted) throw new CodedError('cli-interrupted');
       const isSent = !(await target.has(segment));
       if (isSent) {
-        const bytes = await readWholeFile(fs, `${folder}/${segmentFile(segment)}`);
+        const bytes = await readFile(segmentFile(segment));
         await target.writeSegment(segment, verified(segment, bytes));
       }
       return { segment, isSent };
@@ -116,7 +129,7 @@ async function copyState(
   );
   for await (const one of copied) onPart(one);
   for await (const list of allLists(snapshot.lists, readList))
-    await target.writeList(list, await readWholeFile(fs, `${folder}/${listFile(list)}`));
+    await target.writeList(list, await readFile(listFile(list)));
   for (const run of snapshot.indexes)
     await copyIndex(run, { fs, path: `${folder}/${indexFile(run)}` }, copy);
   const last = await copyHot(stored, copy);
@@ -134,12 +147,14 @@ async function copyIndex(
   await target.writeIndex(run, file);
 }
 
-/** Adds the name of the file to an error about a part of it. */
+/** Adds the name of the file to an error about it. */
 export async function namingFile<Result>(file: string, read: Promise<Result>): Promise<Result> {
   try {
     return await read;
   } catch (error) {
-    throw isCodedError(error, 'segment-damaged') ? addDetail(error, { file }) : error;
+    const isAboutFile =
+      isCodedError(error, 'segment-damaged') || isCodedError(error, 'storage-missing');
+    throw isAboutFile ? addDetail(error, { file }) : error;
   }
 }
 

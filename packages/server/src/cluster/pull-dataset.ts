@@ -8,6 +8,7 @@ import {
   segmentsFrom,
   totalSealed,
 } from '../chain/segment-lists.ts';
+import { listIfExists } from '../dataset/dataset-files.ts';
 import type { Manifest } from '../dataset/manifest.ts';
 import { datasetExists } from '../dataset/stored/create-dataset.ts';
 import { restoreDataset } from '../dataset/stored/restore-dataset.ts';
@@ -31,7 +32,7 @@ export async function pullDataset(
   bucket: Bucket,
   { fs, onPart, signal }: Pick<CopyDependencies, 'fs' | 'onPart' | 'signal'>,
 ): Promise<PullSummary> {
-  if (await datasetExists(folder, fs)) throw new CodedError('dataset-exists', { folder });
+  await checkIsFree(folder, fs);
   const latest = (await bucket.log.readLatest())?.manifest;
   if (latest === undefined) {
     throw new CodedError('store-manifest-missing', { dataset: bucket.dataset });
@@ -59,6 +60,13 @@ export async function pullDataset(
   return target.finish({ manifest: latest.dataset, chain });
 }
 
+/** The copy gets the name of the folder at its end, which must not fail after hours because of other files. */
+async function checkIsFree(folder: string, fs: Fs): Promise<void> {
+  if (await datasetExists(folder, fs)) throw new CodedError('dataset-exists', { folder });
+  if ((await listIfExists(folder, fs)).length > 0)
+    throw new CodedError('dataset-folder-used', { folder });
+}
+
 /** Copies the finalized blocks of a dataset's folder to a new folder, also while a service writes the dataset. */
 export async function copyToFolder(
   source: string,
@@ -66,7 +74,7 @@ export async function copyToFolder(
   dependencies: CopyDependencies,
 ): Promise<PullSummary> {
   const { fs } = dependencies;
-  if (await datasetExists(folder, fs)) throw new CodedError('dataset-exists', { folder });
+  await checkIsFree(folder, fs);
   const target = folderTarget(folder, fs);
   const { manifest, chain } = await copyDataset(source, target, dependencies);
   return target.finish({ manifest, chain: sealedPart(chain) });

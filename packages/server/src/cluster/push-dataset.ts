@@ -31,7 +31,7 @@ export async function pushDataset(
   }
   const { manifest: dataset, chain } = await copyDataset(
     folder,
-    await openTarget(bucket),
+    openTarget(bucket, await listStored(bucket)),
     dependencies,
   );
   const writer = owner?.writer ?? dependencies.newWriter();
@@ -42,18 +42,34 @@ export async function pushDataset(
   return { segments: segmentCount, manifest: number, leftBlocks: chain.hot.length };
 }
 
-/** Returns a bucket as the target of a copy. What it has is listed once. */
-export async function openTarget({ store, segments, dataset }: Bucket): Promise<CopyTarget> {
-  const sizes = new Map<string, number>();
-  for (const folder of ['segments', 'indexes'])
+/** The sizes of the files that a dataset in a bucket has, by key. */
+export type StoredFiles = Map<string, number>;
+
+export async function listStored({ store, dataset }: Bucket): Promise<StoredFiles> {
+  const sizes: StoredFiles = new Map();
+  for (const folder of ['manifests', 'segments', 'lists', 'indexes'])
     for (const { key, byteLength } of await store.list(`${dataset}/${folder}/`))
       sizes.set(key, byteLength);
-  const isStored = (key: string, byteLength: number) => sizes.get(key) === byteLength;
+  return sizes;
+}
+
+/** Returns a bucket as the target of a copy. What is written is added to the files that it has, because a copy may begin again. */
+export function openTarget({ segments }: Bucket, stored: StoredFiles): CopyTarget {
+  const isStored = (key: string, byteLength: number) => stored.get(key) === byteLength;
   return {
     has: (segment: SealedSegment) => isStored(segments.keyOf(segment), segment.byteLength),
-    writeSegment: (segment, bytes) => segments.upload(segment, bytes),
-    writeList: (list, bytes) => segments.writeList(list, bytes),
+    writeSegment: async (segment, bytes) => {
+      await segments.upload(segment, bytes);
+      stored.set(segments.keyOf(segment), bytes.length);
+    },
+    writeList: async (list, bytes) => {
+      await segments.writeList(list, bytes);
+      stored.set(segments.listKeyOf(list), bytes.length);
+    },
     hasIndex: (run) => segments.indexes.isComplete(run, isStored),
-    writeIndex: (run, file) => segments.indexes.upload(run, file, isStored),
+    writeIndex: async (run, file) => {
+      const written = await segments.indexes.upload(run, file, isStored);
+      for (const { key, byteLength } of written) stored.set(key, byteLength);
+    },
   };
 }

@@ -95,6 +95,30 @@ describe('sluice backup and sluice restore', () => {
     expect(before).not.toEqual([]);
   });
 
+  test('error: backup-target-used: another data folder keeps its datasets', async () => {
+    const other = join(folder, 'other');
+    await run('import', '--data', other, '--dataset', 'theirs', join(folder, 'blocks.jsonl'));
+    const { code, err } = await run('backup', '--data', data, '--to', other);
+    expect([code, err]).toEqual([1, expect.stringContaining('[backup-target-used]')]);
+    expect((await run('dataset', 'list', '--data', other)).out).not.toContain('mine');
+  });
+
+  test('error: a dataset that cannot be backed up is named, and the others are backed up', async () => {
+    for (const name of ['first', 'last'])
+      await run('import', '--data', data, '--dataset', name, join(folder, 'blocks.jsonl'));
+    const segments = join(data, 'first/segments');
+    const [segment] = readdirSync(segments);
+    rmSync(join(segments, String(segment)));
+    const target = join(folder, 'backup');
+    const { code, out, err } = await run('backup', '--data', data, '--to', target);
+    expect(code).toBe(1);
+    expect(err).toContain(`segments/${segment}`);
+    expect(err).toContain('dataset first');
+    expect(out).toMatch(/last: .*\nmine: /);
+    const restored = await run('restore', 'mine', '--data', join(folder, 'new'), '--from', target);
+    expect(restored.code).toBe(0);
+  });
+
   test('error: backup-target-unknown for an empty target, a file and an unknown address', async () => {
     for (const to of ['', join(folder, 'blocks.jsonl'), 'ftp://host/x']) {
       const { code, err } = await run('backup', '--data', data, '--to', to);

@@ -1,12 +1,13 @@
-import { realpath } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { systemClock } from '@sluice/base/clock';
-import { CodedError, isCodedError } from '@sluice/base/errors';
+import { addDetail, CodedError, isCodedError } from '@sluice/base/errors';
 import { datasetNamePattern } from '@sluice/protocol/dataset-name';
 import { Command } from 'commander';
 import type { BackupSummary, VerifiedBackup } from '../../cluster/backup-dataset.ts';
 import type { Bucket } from '../../cluster/bucket.ts';
 import type { CopyDependencies } from '../../cluster/copy-dataset.ts';
+import { manifestName } from '../../dataset/manifest.ts';
 import { MergeThread, type SegmentSequence } from '../../dataset/merge/merge-thread.ts';
 import { datasetExists } from '../../dataset/stored/create-dataset.ts';
 import { readStoredDataset } from '../../dataset/stored/stored-dataset.ts';
@@ -75,7 +76,7 @@ export async function backUp(
   const merger = new MergeThread(systemClock);
   const merge = (segments: SegmentSequence) => merger.merge(segments);
   try {
-    for (const name of names) {
+    await eachDataset(names, err, async (name) => {
       const bucket = await location.openBucket(name);
       const run = await prepareRun(`${data}/${name}`, bucket, { merge, replace, err });
       const { blocks, segments, last, leftBlocks } = await run.send();
@@ -85,11 +86,30 @@ export async function backUp(
         `${name}: ${formatCount(blocks)} blocks up to slot ${last ?? '-'} in ${formatCount(segments)} segments${left}\n`,
       );
       if (verify === true) await verifyAndResend(run, { name, out });
-    }
+    });
   } finally {
     await merger.close();
     await location.close();
   }
+}
+
+/** A dataset that cannot be backed up does not prevent the backup of the others. Throws the last failure and prints those before it. */
+async function eachDataset(
+  names: readonly string[],
+  err: NodeJS.WritableStream,
+  work: (name: string) => Promise<void>,
+): Promise<void> {
+  let failure: CodedError | undefined;
+  for (const name of names) {
+    try {
+      await work(name);
+    } catch (error) {
+      if (!isCodedError(error) || isCodedError(error, 'cli-interrupted')) throw error;
+      if (failure !== undefined) err.write(`sluice: ${failure.message} [${failure.code}]\n`);
+      failure = addDetail(error, { dataset: name });
+    }
+  }
+  if (failure !== undefined) throw failure;
 }
 
 interface BackupRun {
@@ -146,12 +166,24 @@ async function verifyAndResend(
   out.write(`${name}: ${formatCount(segments)} segments of the backup are intact\n`);
 }
 
-/** A backup in the data folder would be lost with it, and its files could be taken for those of a dataset. */
+/** A backup in a data folder could be lost with it, and its files could be taken for those of a dataset. */
 async function checkTarget(to: string, data: string): Promise<void> {
   if (to === '' || isAddress(to)) return;
   const [target, source] = await Promise.all([to, data].map((path) => realPathOf(resolve(path))));
-  if (`${target}/`.startsWith(`${source}/`) || (await datasetExists(to, nodeFs)))
+  const isInSource = `${target}/`.startsWith(`${source}/`);
+  if (isInSource || (await datasetExists(to, nodeFs)) || (await isDataFolder(to)))
     throw new CodedError('backup-target-used', { target: to });
+}
+
+async function isDataFolder(path: string): Promise<boolean> {
+  for (const name of await namesIn(path))
+    if ((await namesIn(join(path, name))).includes(manifestName)) return true;
+  return false;
+}
+
+/** Returns the names in a folder, or none if it cannot be read. */
+function namesIn(path: string): Promise<string[]> {
+  return readdir(path).catch((): string[] => []);
 }
 
 /** Returns the path without symbolic links, also if its end does not exist yet. */

@@ -267,6 +267,12 @@ describe('segments by the name of their dataset', () => {
     expect(segments).toHaveLength(1);
     const { out: text } = await run('explain', '--query', query, '--data', parts, 'mine');
     expect(text).toContain('exclude 4 of 5 segments');
+    // The last segment of the range is always read, because it shows how far the answer goes.
+    const range = { fromBlock: slots[0], toBlock: slots[2] };
+    writeFileSync(query, JSON.stringify({ ...range, instructions: [{ programId }] }));
+    const { out: part } = await run('explain', '--query', query, '--data', parts, 'mine');
+    expect(part).toContain('exclude 2 of 3 segments');
+    expect(part).toContain('2 others are outside the range');
   });
 
   test('error: an argument that is neither a file nor a dataset is reported as a missing file', async () => {

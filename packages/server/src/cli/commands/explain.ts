@@ -92,7 +92,9 @@ Examples:
 /** How many segments of a dataset the indexes over segments exclude, before any segment is opened. */
 interface Exclusion {
   readonly dataset: string;
+  /** The segments in the range of the query, and those outside it, which are not opened either. */
   readonly segmentCount: number;
+  readonly outsideCount: number;
   readonly excludedCount: number;
   readonly excludedBytes: number;
   readonly indexCount: number;
@@ -110,29 +112,29 @@ interface Report {
   readonly unsealed: readonly Unsealed[];
 }
 
-/** Returns the filter of a dataset's segments by its indexes. Reports what it excludes. */
+/** Returns the filter of a dataset's segments by the range of the query and by the indexes. Reports what the indexes exclude. */
 async function openFilter(
   query: Query,
   reader: StoredReader,
   report: (exclusion: Omit<Exclusion, 'dataset'>) => void,
-): Promise<MayHave | undefined> {
+): Promise<MayHave> {
   const snapshot = reader.snapshot();
-  const last = query.toBlock ?? Infinity;
+  const { fromBlock, toBlock: last = Infinity } = query;
+  const isInRange: MayHave = ({ first: { number }, last: end }) =>
+    number <= last && end.number >= fromBlock;
   const mayHave = await openSegmentFilter({ selection: query, snapshot, last }, reader);
-  if (mayHave === undefined) return undefined;
-  const { segmentCount, byteLength } = totalSealed(snapshot);
-  let [neededCount, neededBytes] = [0, 0];
-  for await (const segment of segmentsFrom(snapshot, 0, reader.readList, mayHave)) {
-    neededCount++;
-    neededBytes += segment.byteLength;
+  if (mayHave === undefined) return isInRange;
+  let [segmentCount, excludedCount, excludedBytes] = [0, 0, 0];
+  for await (const segment of segmentsFrom(snapshot, fromBlock, reader.readList, isInRange)) {
+    segmentCount++;
+    if (mayHave(segment)) continue;
+    excludedCount++;
+    excludedBytes += segment.byteLength;
   }
-  report({
-    segmentCount,
-    excludedCount: segmentCount - neededCount,
-    excludedBytes: byteLength - neededBytes,
-    indexCount: snapshot.indexes.length,
-  });
-  return mayHave;
+  const outsideCount = totalSealed(snapshot).segmentCount - segmentCount;
+  const indexCount = snapshot.indexes.length;
+  report({ segmentCount, outsideCount, excludedCount, excludedBytes, indexCount });
+  return (run) => isInRange(run) && mayHave(run);
 }
 
 interface SetCost extends Pick<AddressSet, 'version'> {
@@ -370,10 +372,13 @@ function formatSelected(costs: readonly SegmentCost[]): string {
 }
 
 function describeExclusion(exclusion: Exclusion): string {
-  const { dataset, segmentCount, excludedCount, excludedBytes, indexCount } = exclusion;
+  const { dataset, segmentCount, outsideCount, excludedCount, excludedBytes, indexCount } =
+    exclusion;
   const indexes = indexCount === 1 ? '1 index' : `${formatCount(indexCount)} indexes`;
   const excluded = `${formatCount(excludedCount)} of ${formatCount(segmentCount)} segments`;
-  return `${dataset}: ${indexes} over segments exclude ${excluded} (${formatCount(excludedBytes)} bytes), which are not opened\n`;
+  const outside =
+    outsideCount === 0 ? '' : `; ${formatCount(outsideCount)} others are outside the range`;
+  return `${dataset}: ${indexes} over segments exclude ${excluded} (${formatCount(excludedBytes)} bytes), which are not opened${outside}\n`;
 }
 
 function describeUnsealed({ dataset, blockCount }: Unsealed): string {
