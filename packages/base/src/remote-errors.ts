@@ -43,6 +43,9 @@ export const REMOTE_ERRORS = {
   'backup-damaged': {
     text: 'a file of the backup is damaged, or was not written by sluice; restore from another copy of the backup; if the dataset still exists, sluice backup --verify sends damaged files again',
   },
+  'copy-interrupted': {
+    text: 'interrupted; the files copied so far are kept, run the command again to continue',
+  },
   'backup-overlapped': {
     text: 'another backup of this dataset to the same target ended meanwhile; run one at a time, and run this one again',
   },

@@ -220,6 +220,33 @@ test('error: an interrupted backup keeps the last one and continues', async () =
   expect(putsOf(store, 'segments').length).toBeLessThan(segments - 4);
 });
 
+test('error: copy-interrupted: a stopped backup and a stopped restore continue', async () => {
+  const fs = new SimFs();
+  const dataset = await createIn(fs);
+  await grow(dataset, 41);
+  const store = new MemoryStore();
+  const bucket = await bucketOf(store);
+  const stopping = new AbortController();
+  store.before = (operation, key) => {
+    if (operation === 'put' && key.includes('/segments/')) stopping.abort();
+  };
+  const stopped = { ...copying(fs), signal: stopping.signal };
+  await expect(backupDataset(folder, bucket, stopped)).rejects.toMatchObject({
+    code: 'copy-interrupted',
+  });
+  store.before = () => undefined;
+  await backupDataset(folder, bucket, copying(fs));
+  const sent = putsOf(store, 'segments');
+  expect(new Set(sent).size).toBe(sent.length);
+  const target = join(cacheFolder, 'ledger');
+  await expect(
+    pullDataset(target, bucket, { ...copying(nodeFs), signal: AbortSignal.abort() }),
+  ).rejects.toMatchObject({ code: 'copy-interrupted' });
+  await pullDataset(target, bucket, copying(nodeFs));
+  const blocks = (await readAll(dataset)).filter(({ header }) => header.number <= 40);
+  expect(await readAll(await openIn(nodeFs, target))).toEqual(blocks);
+});
+
 test('error: backup-differs: another chain, or an older state, does not replace a backup', async () => {
   const store = new MemoryStore();
   const bucket = await bucketOf(store);

@@ -173,14 +173,14 @@ export async function verifyBackup(
   };
   let count = 0;
   for await (const segment of segmentsFrom(chain, 0, (list) => segments.readList(list))) {
-    if (signal.aborted) throw new CodedError('cli-interrupted');
+    if (signal.aborted) throw new CodedError('copy-interrupted');
     const remove = () => store.remove(segments.keyOf(segment));
     await check(segments.read(segment), { file: segmentFile(segment), remove });
     onPart(segment.blockCount, segment.byteLength);
     count++;
   }
   for (const run of chain.indexes) {
-    if (signal.aborted) throw new CodedError('cli-interrupted');
+    if (signal.aborted) throw new CodedError('copy-interrupted');
     const remove = () => segments.indexes.remove(run);
     await check(segments.indexes.verify(run), { file: indexFile(run), remove });
   }

@@ -118,7 +118,7 @@ async function copyState(
     segmentsFrom(snapshot, 0, readList),
     () => copyCountMax,
     async (segment) => {
-      if (signal.aborted) throw new CodedError('cli-interrupted');
+      if (signal.aborted) throw new CodedError('copy-interrupted');
       const isSent = !(await target.has(segment));
       if (isSent) {
         const bytes = await readFile(segmentFile(segment));
@@ -141,7 +141,7 @@ async function copyIndex(
   file: LocalFile,
   { target, signal }: StateCopy,
 ): Promise<void> {
-  if (signal.aborted) throw new CodedError('cli-interrupted');
+  if (signal.aborted) throw new CodedError('copy-interrupted');
   if (await target.hasIndex(run)) return;
   await namingFile(indexFile(run), verifyIndexFile(run, file.path, file.fs));
   await target.writeIndex(run, file);

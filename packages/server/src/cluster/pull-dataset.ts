@@ -44,7 +44,7 @@ export async function pullDataset(
   for await (const list of allLists(chain.lists, readList))
     await target.writeList(list, await bucket.store.get(bucket.segments.listKeyOf(list)));
   for (const run of chain.indexes) {
-    if (signal.aborted) throw new CodedError('cli-interrupted');
+    if (signal.aborted) throw new CodedError('copy-interrupted');
     if (await target.hasIndex(run)) continue;
     await target.fillIndex(run, async (path) => {
       await indexes.download(run, { fs, path });
@@ -52,7 +52,7 @@ export async function pullDataset(
     });
   }
   for await (const segment of segmentsFrom(chain, 0, readList)) {
-    if (signal.aborted) throw new CodedError('cli-interrupted');
+    if (signal.aborted) throw new CodedError('copy-interrupted');
     const isFetched = !(await target.has(segment));
     if (isFetched) await target.writeSegment(segment, await bucket.segments.read(segment));
     onPart(segment.blockCount, isFetched ? segment.byteLength : 0);

@@ -104,7 +104,7 @@ async function eachDataset(
     try {
       await work(name);
     } catch (error) {
-      if (!isCodedError(error) || isCodedError(error, 'cli-interrupted')) throw error;
+      if (!isCodedError(error) || isCodedError(error, 'copy-interrupted')) throw error;
       if (failure !== undefined) err.write(`sluice: ${failure.message} [${failure.code}]\n`);
       failure = addDetail(error, { dataset: name });
     }
