@@ -79,12 +79,18 @@ export class EngineSegment {
   sectionWindow(section: number, rawBytesMax: number): SectionWindow {
     const known = this.#windows.get(section);
     if (known !== undefined && known.rawBytesMax >= rawBytesMax) return known;
-    // The dictionary is read first, so that a failure leaves the present window unchanged.
-    const dictionary = this.segment.readSectionDictionary(section);
+    const length = this.segment.sectionDictionaryBytes(section);
+    const window = this.#kernel.allocate(length + rawBytesMax);
+    try {
+      const target = this.#kernel.bytes.subarray(window, window + length);
+      this.segment.readSectionDictionaryInto(section, target);
+    } catch (error) {
+      // A failure leaves the present window unchanged.
+      this.#kernel.release(window);
+      throw error;
+    }
     if (known !== undefined) this.#kernel.release(known.window);
-    const window = this.#kernel.allocate(dictionary.length + rawBytesMax);
-    this.#kernel.bytes.set(dictionary, window);
-    const made = { window, length: dictionary.length, rawBytesMax };
+    const made = { window, length, rawBytesMax };
     this.#windows.set(section, made);
     return made;
   }
@@ -115,9 +121,7 @@ export class EngineSegment {
 
   /** For each block its first transaction, counted from the first of the segment. One entry more than there are blocks. */
   get transactionStarts(): Uint32Array {
-    if (this.#transactionStarts === undefined) {
-      this.#transactionStarts = new Uint32Array(this.segment.counts.transactions.sums());
-    }
+    this.#transactionStarts ??= this.segment.counts.transactions.smallSums();
     return this.#transactionStarts;
   }
 

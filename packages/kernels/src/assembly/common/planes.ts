@@ -35,6 +35,40 @@ export function joinPlanes(input: usize, planes: u32, count: u32, width: u32, ou
   }
 }
 
+/**
+ * Writes the sums of the first 0, 1, … integers, up to all of them: as f64, or as u32 if `isNarrow`. The planes are `stride` bytes apart. With
+ * a stride of 0 all integers are equal, and each plane has one byte.
+ */
+export function sumPlanes(
+  input: usize,
+  planes: u32,
+  stride: u32,
+  count: u32,
+  isNarrow: bool,
+  out: usize,
+): void {
+  const step: u32 = stride == 0 ? 0 : 1;
+  const distance: u32 = stride == 0 ? 1 : stride;
+  let sum: f64 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    out = storeSum(out, sum, isNarrow);
+    let value: u64 = 0;
+    for (let plane: u32 = 0; plane < planes; plane++)
+      value |= (<u64>load<u8>(input + plane * distance)) << (plane << 3);
+    sum += <f64>value;
+    input += step;
+  }
+  storeSum(out, sum, isNarrow);
+}
+
+// @ts-ignore: decorator
+@inline
+function storeSum(out: usize, sum: f64, isNarrow: bool): usize {
+  if (isNarrow) store<u32>(out, <u32>(<u64>sum));
+  else store<f64>(out, sum);
+  return out + (isNarrow ? 4 : 8);
+}
+
 function joinTwo(input: usize, count: u32, out: usize): void {
   const high = input + count;
   let i: u32 = 0;

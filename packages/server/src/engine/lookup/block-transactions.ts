@@ -11,13 +11,7 @@ export class BlockTransactions {
 
   constructor(segment: Segment) {
     this.#headers = segment.headers;
-    this.#starts = new Uint32Array(segment.blockCount + 1);
-    let start = 0;
-    const { transactions } = segment.counts;
-    for (let block = 0; block < transactions.length; block++) {
-      start += transactions.at(block);
-      this.#starts[block + 1] = start;
-    }
+    this.#starts = segment.counts.transactions.smallSums();
   }
 
   /** Returns the blocks and the transactions of a slot range. The ends are exclusive. */

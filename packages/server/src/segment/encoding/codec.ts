@@ -1,4 +1,5 @@
 import { assert } from '@sluice/base/assert';
+import { elementAt } from '@sluice/base/element-at';
 import { ensureMemory, type Kernel } from '@sluice/base/wasm-kernel';
 import type { PageDecoder } from '@sluice/kernels/engine-exports';
 import { FREE_MEMORY_START } from '@sluice/kernels/layout/memory';
@@ -38,6 +39,16 @@ export interface CodecExports extends PageDecoder {
   lzDecompress(input: number, length: number, out: number, capacity: number): number;
   splitPlanes(input: number, width: number, count: number, planes: number, out: number): void;
   joinPlanes(input: number, planes: number, count: number, width: number, out: number): void;
+  sumPlanes(
+    ...args: [
+      input: number,
+      planes: number,
+      stride: number,
+      count: number,
+      isNarrow: boolean,
+      out: number,
+    ]
+  ): void;
 }
 
 /** Decompression copies in steps of 32 bytes and may access as many bytes past either end. */
@@ -66,13 +77,24 @@ export function compress(bytes: Uint8Array): Uint8Array | undefined {
 
 /** Returns the original bytes, or undefined if the input is damaged. */
 export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array | undefined {
+  return decompressInPlace(bytes, rawLength)?.slice();
+}
+
+/** Writes the original bytes to `target`, which has their length. Returns false if the input is damaged. */
+export function decompressInto(bytes: Uint8Array, target: Uint8Array): boolean {
+  const raw = decompressInPlace(bytes, target.length);
+  if (raw !== undefined) target.set(raw);
+  return raw !== undefined;
+}
+
+/** The result is a view of the kernel's memory, which the next call overwrites. */
+function decompressInPlace(bytes: Uint8Array, rawLength: number): Uint8Array | undefined {
   const { memory, exports } = codec();
   const out = FREE_MEMORY_START + bytes.length + slackBytes;
   ensureMemory(memory, out + rawLength + slackBytes);
   new Uint8Array(memory.buffer, FREE_MEMORY_START, bytes.length).set(bytes);
   const length = exports.lzDecompress(FREE_MEMORY_START, bytes.length, out, rawLength);
-  if (length !== rawLength) return undefined;
-  return new Uint8Array(memory.buffer, out, length).slice();
+  return length === rawLength ? new Uint8Array(memory.buffer, out, length) : undefined;
 }
 
 /** Returns the lowest `planes` bytes of each integer, all lowest bytes first. */
@@ -117,19 +139,51 @@ function join(bytes: Uint8Array, planes: number, count: number, width: number): 
   return new Uint8Array(memory.buffer, out, count * width).slice().buffer;
 }
 
+interface StoredInts {
+  readonly planes: Uint8Array;
+  readonly planeCount: number;
+  /** The distance between two planes; 0 if all integers are equal and each plane has one byte. */
+  readonly stride: number;
+  readonly count: number;
+}
+
+/** Returns the sums of the first 0, 1, … integers, up to all of them. */
+export function sumInts(ints: StoredInts): Float64Array {
+  return new Float64Array(sumPlanes(ints, 8));
+}
+
+/** The same for sums below 2^32. */
+export function sumSmallInts(ints: StoredInts): Uint32Array {
+  return new Uint32Array(sumPlanes(ints, 4));
+}
+
+function sumPlanes({ planes, planeCount, stride, count }: StoredInts, width: 4 | 8): ArrayBuffer {
+  const { memory, exports } = codec();
+  const out = FREE_MEMORY_START + Math.ceil(planes.length / 8) * 8;
+  const length = (count + 1) * width;
+  ensureMemory(memory, out + length);
+  new Uint8Array(memory.buffer).set(planes, FREE_MEMORY_START);
+  exports.sumPlanes(FREE_MEMORY_START, planeCount, stride, count, width === 4, out);
+  return memory.buffer.slice(out, out + length);
+}
+
 const keyBytes = 32;
 
-const chunkKeys = 256;
+/** Few, because a lookup needs the text of one or two blocks, and enough that a scan does not read the keys too often. */
+const chunkKeys = 64;
+/** A scan requests one chunk after another, and then this many are encoded together. */
+const scannedChunks = 8;
 
-/** The base58 texts of keys of 32 bytes each. They are encoded when they are requested: most texts of an open segment never are. */
+/** The base58 texts of keys of 32 bytes each. They are read and encoded when they are requested: most texts of an open segment never are. */
 export class KeyTexts {
   readonly length: number;
-  readonly #keys: Uint8Array;
+  readonly #readKeys: () => Uint8Array;
   readonly #texts: Buffer[] = [];
 
-  constructor(keys: Uint8Array) {
-    this.length = keys.length / keyBytes;
-    this.#keys = keys;
+  /** `readKeys` returns all keys. The result is used before it is called again. */
+  constructor(length: number, readKeys: () => Uint8Array) {
+    this.length = length;
+    this.#readKeys = readKeys;
   }
 
   /** The memory of the texts that were requested, and of those beside them. */
@@ -140,26 +194,33 @@ export class KeyTexts {
   at(index: number): string {
     assert(index < this.length, 'the list has the text');
     const chunk = Math.floor(index / chunkKeys);
-    const texts = this.#texts[chunk] ?? this.#encode(chunk);
+    const texts = this.#texts[chunk] ?? this.#load(chunk);
     const start = (index % chunkKeys) * KEY_TEXT_BYTES;
     const length = texts.readUInt8(start + KEY_TEXT_BYTES - 1);
     return texts.toString('latin1', start, start + length);
   }
 
-  #encode(chunk: number): Buffer {
+  #load(chunk: number): Buffer {
+    const count = this.#texts[chunk - 1] === undefined ? 1 : scannedChunks;
+    const keys = this.#readKeys();
     const first = chunk * chunkKeys * keyBytes;
-    const keys = this.#keys.subarray(first, first + chunkKeys * keyBytes);
-    const count = keys.length / keyBytes;
-    const { memory, exports } = codec();
-    const tables = FREE_MEMORY_START;
-    const input = tables + exports.BASE58_TABLE_BYTES.value;
-    const out = input + keys.length + slackBytes;
-    ensureMemory(memory, out + count * KEY_TEXT_BYTES + slackBytes);
-    exports.base58Initialize(tables);
-    new Uint8Array(memory.buffer).set(keys, input);
-    exports.keyTexts(input, count, out);
-    const texts = Buffer.from(memory.buffer.slice(out, out + count * KEY_TEXT_BYTES));
-    this.#texts[chunk] = texts;
-    return texts;
+    const texts = encodeKeys(keys.subarray(first, first + count * chunkKeys * keyBytes));
+    const chunkBytes = chunkKeys * KEY_TEXT_BYTES;
+    for (let i = 0; i * chunkBytes < texts.length; i++)
+      this.#texts[chunk + i] ??= texts.subarray(i * chunkBytes, (i + 1) * chunkBytes);
+    return elementAt(this.#texts, chunk);
   }
+}
+
+function encodeKeys(keys: Uint8Array): Buffer {
+  const count = keys.length / keyBytes;
+  const { memory, exports } = codec();
+  const tables = FREE_MEMORY_START;
+  const input = tables + exports.BASE58_TABLE_BYTES.value;
+  const out = input + keys.length + slackBytes;
+  ensureMemory(memory, out + count * KEY_TEXT_BYTES + slackBytes);
+  exports.base58Initialize(tables);
+  new Uint8Array(memory.buffer).set(keys, input);
+  exports.keyTexts(input, count, out);
+  return Buffer.from(memory.buffer.slice(out, out + count * KEY_TEXT_BYTES));
 }

@@ -1,4 +1,5 @@
 import { assert } from '@sluice/base/assert';
+import { sumInts, sumSmallInts } from './codec.ts';
 
 /**
  * Integers as a unit stores them: a plane of bytes for each byte of the values, the lowest first. A value is put together when it is read:
@@ -30,19 +31,17 @@ export class PlaneInts {
 
   /** Returns the sum of the first 0, 1, … values, up to all of them. */
   sums(): Float64Array {
-    const sums = new Float64Array(this.length + 1);
-    const isConstant = this.#stride === 0;
-    let sum = 0;
-    for (let i = 0; i < this.length; i++) {
-      let scale = 1;
-      for (let plane = 0; plane < this.#planeCount; plane++) {
-        const at = isConstant ? plane : plane * this.#stride + i;
-        sum += (this.#planes[at] as number) * scale;
-        scale *= 256;
-      }
-      sums[i + 1] = sum;
-    }
-    return sums;
+    return sumInts(this.#stored);
+  }
+
+  /** The same for sums below 2^32. */
+  smallSums(): Uint32Array {
+    return sumSmallInts(this.#stored);
+  }
+
+  get #stored() {
+    const { length: count } = this;
+    return { planes: this.#planes, planeCount: this.#planeCount, stride: this.#stride, count };
   }
 
   /** Returns 32 bits of a value. */

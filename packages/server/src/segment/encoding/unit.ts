@@ -10,7 +10,7 @@
 import { crc32 } from 'node:zlib';
 import { CodedError } from '@sluice/base/errors';
 import { discard } from '@sluice/base/memory/discard';
-import { compress, decompress, joinInts, joinLongs, splitPlanes } from './codec.ts';
+import { compress, decompress, decompressInto, joinInts, joinLongs, splitPlanes } from './codec.ts';
 import { PlaneInts } from './plane-ints.ts';
 
 export const unitEntryBytes = 28;
@@ -129,6 +129,21 @@ export function decodeUnit(stored: Uint8Array, entry: UnitEntry, name: string): 
   return raw;
 }
 
+/** Verifies a unit of bytes and decompresses it to `target`, which has its raw length. Errors use `name` for it. */
+export function decodeUnitInto(
+  stored: Uint8Array,
+  entry: UnitEntry,
+  name: string,
+  target: Uint8Array,
+): void {
+  if (!isCompressed(entry)) {
+    target.set(decodeUnit(stored, entry, name));
+    return;
+  }
+  verifyUnit(stored, entry, name);
+  if (!decompressInto(stored, target)) throw damaged(name, 'it does not decode');
+}
+
 /** Verifies a unit of integers and returns them without putting them together. */
 export function decodeInts(stored: Uint8Array, entry: UnitEntry, name: string): PlaneInts {
   const { count, planes } = entry;
@@ -140,9 +155,9 @@ export function decodeInts(stored: Uint8Array, entry: UnitEntry, name: string): 
   return new PlaneInts(decoded, count, planes, isConstant);
 }
 
-/** Returns the memory of a decoded unit without its stored bytes, of which an uncompressed unit is a view. */
-export function decodedBytes({ codec, rawLength }: UnitEntry): number {
-  return codec === CODEC.lz4 ? rawLength : 0;
+/** Whether decoding returns other memory than the stored bytes. */
+export function isCompressed({ codec }: UnitEntry): boolean {
+  return codec === CODEC.lz4;
 }
 
 function verifyUnit(stored: Uint8Array, entry: UnitEntry, name: string): void {

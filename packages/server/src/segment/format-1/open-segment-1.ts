@@ -111,6 +111,10 @@ class Segment1 implements RowSegment, BlockColumns {
     return decodeInts(stored, entry, `blocks.${name}`);
   }
 
+  blockBytesOf(name: BlockColumnName): number {
+    return this.#blockUnit(name).rawLength;
+  }
+
   readBlockBytes(name: BlockColumnName): Uint8Array {
     return this.#decode(this.#blockUnit(name), `blocks.${name}`);
   }

@@ -6,6 +6,7 @@ import type { PlaneInts } from '../encoding/plane-ints.ts';
 import { damaged } from '../encoding/unit.ts';
 import type { BlockColumnOf } from '../layout/block-columns.ts';
 import type { BlockCounts } from '../layout/block-counts.ts';
+import { keyBytes } from '../layout/dictionary.ts';
 
 export type IntBlockColumn = BlockColumnOf<'int'> | BlockColumnOf<'long'>;
 export type ByteBlockColumn = BlockColumnOf<'bytes'>;
@@ -14,6 +15,9 @@ export type ByteBlockColumn = BlockColumnOf<'bytes'>;
 export interface BlockColumns {
   readonly blockCount: number;
   readBlockInts(name: IntBlockColumn): PlaneInts;
+  /** The length of a column of bytes. */
+  blockBytesOf(name: ByteBlockColumn): number;
+  /** The result is used before the next call. */
   readBlockBytes(name: ByteBlockColumn): Uint8Array;
 }
 
@@ -50,9 +54,9 @@ export class BlockHeaders {
     this.#heightNull = columns.readBlockInts('heightNull');
     this.#timestamps = columns.readBlockInts('timestamp');
     this.#timestampNull = columns.readBlockInts('timestampNull');
-    this.#hashes = new KeyTexts(columns.readBlockBytes('hash'));
+    this.#hashes = keyTexts(columns, 'hash');
     this.#parentKinds = columns.readBlockInts('parentHashKind');
-    this.#storedParents = new KeyTexts(columns.readBlockBytes('parentHash'));
+    this.#storedParents = keyTexts(columns, 'parentHash');
   }
 
   /** The memory of the texts that were made. */
@@ -120,6 +124,10 @@ export class BlockHeaders {
     }
     return low;
   }
+}
+
+function keyTexts(columns: BlockColumns, name: ByteBlockColumn): KeyTexts {
+  return new KeyTexts(columns.blockBytesOf(name) / keyBytes, () => columns.readBlockBytes(name));
 }
 
 /** The number of records of each kind, by block. */

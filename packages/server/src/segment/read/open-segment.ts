@@ -1,15 +1,14 @@
 import { elementAt } from '@sluice/base/element-at';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
-import { discard } from '@sluice/base/memory/discard';
 import type { BlockHeader } from '@sluice/ledger/block';
 import type { ByteRange } from '../../object-store/object-store.ts';
 import { chunkBytes, findDamagedChunk } from '../encoding/chunk-checksums.ts';
-import type { PlaneInts } from '../encoding/plane-ints.ts';
 import {
   damaged,
-  decodedBytes,
   decodeInts,
   decodeUnit,
+  decodeUnitInto,
+  isCompressed,
   joinIntUnit,
   type UnitEntry,
 } from '../encoding/unit.ts';
@@ -31,6 +30,7 @@ import {
 import { pageCountOf } from '../layout/group-entry.ts';
 import type { GroupRows } from '../layout/row-buffer.ts';
 import {
+  type BlockColumns,
   BlockHeaders,
   type ByteBlockColumn,
   type CountColumns,
@@ -121,8 +121,6 @@ export class Segment {
   readonly #parts: ReadonlyMap<number, ReadonlyMap<number, UnitEntry>>;
   #headers: BlockHeaders | undefined;
   #counts: CountColumns | undefined;
-  /** The segment with its block table in memory, after one of the two was read and until the other one is. */
-  #withBlockTable: Segment | undefined;
   #checksums: Uint8Array | undefined;
   #tableBytes = 0;
 
@@ -145,13 +143,11 @@ export class Segment {
   }
 
   get headers(): BlockHeaders {
-    this.#headers ??= new BlockHeaders(this.#takeBlockTable());
-    return this.#headers;
+    return this.#headers ?? this.#readBlockTable().headers;
   }
 
   get counts(): CountColumns {
-    this.#counts ??= readCounts(this.#takeBlockTable());
-    return this.#counts;
+    return this.#counts ?? this.#readBlockTable().counts;
   }
 
   countsAt(block: number): BlockCounts {
@@ -174,19 +170,39 @@ export class Segment {
     return this.#tableBytes + (this.#headers?.textBytes ?? 0);
   }
 
-  /** Returns the same segment with the whole block table in memory, which is read at once. */
-  #takeBlockTable(): Segment {
-    const known = this.#withBlockTable;
-    this.#withBlockTable = undefined;
-    if (known !== undefined) return known;
+  /** Reads the whole block table at once, and keeps its integers. Hashes, which are most of it, are read again when their texts are needed. */
+  #readBlockTable() {
     const { start, end } = blockTableRange(this.directory);
-    const table = this.bytes.read(start, end - start);
-    const made = new Segment(partInMemory(table, start, this.bytes.length), this.directory);
-    this.#tableBytes = table.length + this.blockCount * slotBytes;
-    for (const entry of this.#parts.get(PART.blockColumn)?.values() ?? [])
-      this.#tableBytes += decodedBytes(entry);
-    this.#withBlockTable = made;
-    return made;
+    const table = this.#readScratch(start, end - start);
+    const readBlockInts = (name: IntBlockColumn) => {
+      const { id } = BLOCK_COLUMNS[name];
+      const entry = this.partEntry(PART.blockColumn, id);
+      const at = entry.offset - start;
+      const stored = table.subarray(at, at + entry.storedLength);
+      const kept = isCompressed(entry) ? stored : stored.slice();
+      this.#tableBytes += isCompressed(entry) ? entry.rawLength : kept.length;
+      return decodeInts(kept, entry, partName(PART.blockColumn, id));
+    };
+    const columns: BlockColumns = {
+      blockCount: this.blockCount,
+      readBlockInts,
+      blockBytesOf: (name) => this.partEntry(PART.blockColumn, BLOCK_COLUMNS[name].id).rawLength,
+      readBlockBytes: (name) => this.#readBlockBytes(name),
+    };
+    this.#tableBytes = this.blockCount * slotBytes;
+    const headers = new BlockHeaders(columns);
+    const counts = readCounts(columns);
+    this.#headers = headers;
+    this.#counts = counts;
+    return { headers, counts };
+  }
+
+  /** The next read of this thread overwrites the result. */
+  #readBlockBytes(name: ByteBlockColumn): Uint8Array {
+    const { id } = BLOCK_COLUMNS[name];
+    const entry = this.partEntry(PART.blockColumn, id);
+    const stored = this.#readScratch(entry.offset, entry.storedLength);
+    return decodeUnit(stored, entry, partName(PART.blockColumn, id));
   }
 
   /** Returns all rows of a group as they were appended. */
@@ -231,6 +247,19 @@ export class Segment {
     return this.readUnit(PART.sectionDictionary, section);
   }
 
+  /** The length of a section's compression dictionary; 0 for a section that is compressed without one. */
+  sectionDictionaryBytes(section: number): number {
+    return this.#findPart(PART.sectionDictionary, section)?.rawLength ?? 0;
+  }
+
+  /** Reads the dictionary of a section to `target`, which has its length. */
+  readSectionDictionaryInto(section: number, target: Uint8Array): void {
+    const entry = this.#findPart(PART.sectionDictionary, section);
+    if (entry === undefined) return;
+    const stored = this.#readScratch(entry.offset, entry.storedLength);
+    decodeUnitInto(stored, entry, partName(PART.sectionDictionary, section), target);
+  }
+
   /** Returns keys of the dictionary, 32 bytes each. */
   readKeys(first: number, count: number): Uint8Array {
     return this.readPart(PART.keys, 0, first * keyBytes, count * keyBytes);
@@ -251,17 +280,6 @@ export class Segment {
   readIntUnit(kind: number, number: number): Uint32Array {
     const entry = this.partEntry(kind, number);
     return joinIntUnit(this.#decode(entry, partName(kind, number)), entry);
-  }
-
-  readBlockInts(name: IntBlockColumn): PlaneInts {
-    const { id } = BLOCK_COLUMNS[name];
-    const entry = this.partEntry(PART.blockColumn, id);
-    const stored = this.bytes.read(entry.offset, entry.storedLength);
-    return decodeInts(stored, entry, partName(PART.blockColumn, id));
-  }
-
-  readBlockBytes(name: ByteBlockColumn): Uint8Array {
-    return this.readUnit(PART.blockColumn, BLOCK_COLUMNS[name].id);
   }
 
   #findPart(kind: number, number: number): UnitEntry | undefined {
@@ -319,12 +337,29 @@ export class Segment {
   }
 
   #decode(entry: UnitEntry, name: string): Uint8Array {
-    const stored = this.bytes.read(entry.offset, entry.storedLength);
-    const decoded = decodeUnit(stored, entry, name);
-    // Bytes read from a file are a copy that can be discarded. Bytes in memory belong to the caller.
-    if (decoded !== stored) discard(stored);
-    return decoded;
+    const { offset, storedLength } = entry;
+    const stored = isCompressed(entry)
+      ? this.#readScratch(offset, storedLength)
+      : this.bytes.read(offset, storedLength);
+    return decodeUnit(stored, entry, name);
   }
+
+  /** Returns bytes that are decoded at once. The next call overwrites them. */
+  #readScratch(offset: number, length: number): Uint8Array {
+    const target = scratchOf(length);
+    return target.subarray(0, this.bytes.readInto(offset, target));
+  }
+}
+
+/** Longer bytes get memory of their own. */
+const scratchBytesMax = 1 << 20;
+let scratch = new Uint8Array(1 << 14);
+
+/** Opening a segment reads a dozen units. In new memory each time, they would make V8 collect garbage much more often. */
+function scratchOf(length: number): Uint8Array {
+  if (length > scratchBytesMax) return new Uint8Array(length);
+  if (length > scratch.length) scratch = new Uint8Array(2 ** Math.ceil(Math.log2(length)));
+  return scratch.subarray(0, length);
 }
 
 function rangeOf({ offset, storedLength }: UnitEntry): ByteRange {
