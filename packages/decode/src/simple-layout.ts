@@ -6,12 +6,7 @@ import * as layout from '@sluice/kernels/layout/decoding';
 import { TypeCompiler } from './compile-type.ts';
 import type { DecodedLayout } from './decoded-layout.ts';
 import { isPlain } from './program-decoder.ts';
-import type {
-  IdlInstruction,
-  IdlLayout,
-  IdlType,
-  ProgramDescription,
-} from './program-description.ts';
+import type { IdlLayout, IdlType, ProgramDescription } from './program-description.ts';
 import { TypedLayout } from './typed-layout.ts';
 
 export interface SimpleLayout {
@@ -38,9 +33,8 @@ export function simpleLayoutOf(
 ): SimpleLayout | undefined {
   const found = instructions.find((known) => known.name === name);
   if (isEvent || found === undefined || !found.accounts.every(isPlain)) return undefined;
-  const tag = tagOf(found);
-  const isOnly = instructions.every((other) => other === found || isApart(other, tag));
-  const values = tag === undefined || !isOnly ? undefined : valuesOf(found);
+  const tag = tagOf(found, instructions);
+  const values = tag === undefined ? undefined : valuesOf(found);
   const isSame = new TypedLayout(found, new TypeCompiler(types)).has(columns);
   if (tag === undefined || values === undefined || !isSame) return undefined;
   const names = found.accounts.map((account) => account.name);
@@ -52,15 +46,18 @@ export function simpleLayoutOf(
   };
 }
 
-/** Returns the bytes with which all data of a layout starts, if nothing else distinguishes it. */
-function tagOf({ discriminators, byteLength }: IdlLayout): Uint8Array | undefined {
+/** Returns the bytes with which all data of a layout starts, and no data of another one, if nothing else distinguishes it. */
+export function tagOf(layout: IdlLayout, all: readonly IdlLayout[]): Uint8Array | undefined {
+  const { discriminators, byteLength } = layout;
   const [first] = discriminators;
   const isOne = discriminators.length === 1 && byteLength === undefined;
-  return isOne && first?.offset === 0 && first.bytes.length > 0 ? first.bytes : undefined;
+  if (!isOne || first?.offset !== 0 || first.bytes.length === 0) return undefined;
+  const isOnly = all.every((other) => other === layout || isApart(other, first.bytes));
+  return isOnly ? first.bytes : undefined;
 }
 
 /** Returns whether data that starts with a tag never has a layout. */
-function isApart({ discriminators }: IdlInstruction, tag: Uint8Array = new Uint8Array(0)): boolean {
+function isApart({ discriminators }: IdlLayout, tag: Uint8Array): boolean {
   return discriminators.some(
     ({ offset, bytes }) =>
       offset === 0 && bytes.some((byte, i) => i < tag.length && byte !== tag[i]),
@@ -80,7 +77,7 @@ function valuesOf({ fields, fieldsAt }: IdlLayout) {
   return { wanted, end };
 }
 
-function opOf(type: IdlType): { readonly code: number; readonly bytes: number } | undefined {
+export function opOf(type: IdlType): { readonly code: number; readonly bytes: number } | undefined {
   if (type.kind !== 'integer' || type.isBigEndian) return undefined;
   const code = OPS[type.bytes]?.[type.isSigned ? 1 : 0];
   return code === undefined ? undefined : { code, bytes: type.bytes };

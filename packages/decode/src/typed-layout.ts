@@ -25,6 +25,8 @@ export class ColumnBuffer {
   /** The lower and the upper half of each integer of 64 bits. */
   readonly longs: Uint32Array;
   readonly texts: (string | null)[];
+  /** Where the texts start and their bytes, if the kernel wrote them. `texts` has only nulls then. */
+  written: readonly [starts: Uint8Array, bytes: Uint8Array] | undefined;
 
   constructor(type: ValueType, count: number) {
     const sizeFor = (...types: readonly ValueType[]) => (types.includes(type) ? count : 0);

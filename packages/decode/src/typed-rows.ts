@@ -46,6 +46,8 @@ export interface TypedSource {
   readonly decimals: MintDecimals | undefined;
   /** Reads the rows of instructions that are simple, and returns a byte for each row, which is 1 if it was read. */
   readonly readSimple: (typed: TypedRows) => Uint8Array | undefined;
+  /** Reads all events of the rows, or returns undefined if one of them is not simple. */
+  readonly readSimpleEvents: () => TypedRows | undefined;
 }
 
 export function readTypedRows(
@@ -53,7 +55,17 @@ export function readTypedRows(
   rows: ListedRows,
   source: TypedSource,
 ): TypedRows {
-  const { texts, readSimple } = source;
+  const simple = decoded.isEvent ? source.readSimpleEvents() : undefined;
+  const typed = simple ?? readRows(decoded, rows, source);
+  if (decoded.mints.length > 0) findDecimals(typed, decoded.mints, rows, source);
+  return typed;
+}
+
+function readRows(
+  decoded: DecodedLayout,
+  rows: ListedRows,
+  { texts, readSimple }: TypedSource,
+): TypedRows {
   const isOwn = programTest(decoded, texts);
   const events = decoded.isEvent ? findEvents(decoded.name, rows, texts, isOwn) : undefined;
   const typed = new TypedRows(decoded, events?.length ?? rows.count);
@@ -71,7 +83,6 @@ export function readTypedRows(
     const reason = isOwn(row) ? readRow(texts, row, i, { target, event: found?.event }) : NOT_OWN;
     errors.texts[i] = reason ?? null;
   }
-  if (decoded.mints.length > 0) findDecimals(typed, decoded.mints, rows, source);
   return typed;
 }
 

@@ -51,6 +51,13 @@ export interface EngineExports extends PageDecoder, GatherExports {
       isRead: number,
     ]
   ): void;
+  readTypedEvents(
+    table: number,
+    layout: number,
+    rows: number,
+    transactions: number,
+    count: number,
+  ): number;
   setDecoder(table: number, id: number, blockEnd: number, decoder: number): void;
   base58Initialize(base: number): void;
   base58Encode(bytes: number, length: number, out: number): number;

@@ -27,3 +27,4 @@ export { DATA_TEXTS_BYTES, setDataTexts } from './engine/data-texts';
 export { DECODING_CACHE_BYTES, setDecodingCache, writeDecodedRows } from './engine/decode/write-decoded';
 export { setDecoder } from './engine/decode/decoder-table';
 export { readTypedRows } from './engine/decode/read-typed';
+export { readTypedEvents } from './engine/decode/read-typed-events';

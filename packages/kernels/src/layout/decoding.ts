@@ -153,3 +153,21 @@ export const SIMPLE_BYTES = 24;
 export const SIMPLE_VALUE_BYTES = 12;
 /** An account: its number among those that are passed, or -1, and the address of the column with this number, or -1 if it was not passed. */
 export const SIMPLE_ACCOUNT_BYTES = 8;
+
+/** A simple event, whose values the kernel reads into columns. It starts as a simple layout does, and then has the addresses of two lists: */
+/** for each event the position of its instruction in the list of rows, and its position among the events of this instruction. */
+export const EVENT_POSITIONS = 24;
+export const EVENT_INDEXES = 28;
+/** How many instructions are known that can emit it. */
+export const EVENT_CALLER_COUNT = 32;
+export const EVENT_BYTES = 36;
+/** The values follow: as those of a simple layout, or OP_BOOLEAN, or OP_KEY with the addresses of the starts of the texts and of their bytes. */
+export const EVENT_VALUE_BYTES = 16;
+/** Then the addresses of the columns of accounts, and then the instructions: how their data starts, its least length, and for each column the */
+/** number of the account among those that are passed, or -1. */
+export const CALLER_TAG = 0;
+export const CALLER_TAG_LENGTH = 4;
+export const CALLER_BYTES_MIN = 8;
+export const CALLER_BYTES = 12;
+/** The number of events if the host reads them. */
+export const EVENTS_OF_HOST = -1;

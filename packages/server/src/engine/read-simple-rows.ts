@@ -11,7 +11,7 @@ export interface ProgramLayout extends SimpleLayout {
   readonly program: number;
 }
 
-interface SimpleMemory {
+export interface SimpleMemory {
   readonly kernel: EngineKernel;
   readonly scratch: Scratch;
   /** The table of the decoder, whose columns are loaded. */

@@ -7,7 +7,9 @@ import { decoderFor } from '@sluice/decode/compile-decoder';
 import type { DecodedLayout } from '@sluice/decode/decoded-layout';
 import type { IdlRegistry } from '@sluice/decode/idl-registry';
 import { type BalanceColumns, MintDecimals } from '@sluice/decode/mint-decimals';
+import type { ProgramDescription } from '@sluice/decode/program-description';
 import { RowTexts, type TableRow } from '@sluice/decode/row-texts';
+import { simpleEventOf } from '@sluice/decode/simple-event';
 import { simpleLayoutOf } from '@sluice/decode/simple-layout';
 import { readTypedRows, type TypedRows } from '@sluice/decode/typed-rows';
 import * as layout from '@sluice/kernels/layout/decoding';
@@ -16,7 +18,8 @@ import type { EngineSegment } from './engine-segment.ts';
 import { type GroupColumns, rowsOfBlocks } from './group-columns.ts';
 import type { SelectedGroup } from './group-selection.ts';
 import { loadKeyTexts } from './load-key-texts.ts';
-import { type ProgramLayout, readSimpleRows } from './read-simple-rows.ts';
+import { readSimpleEvents } from './read-simple-events.ts';
+import { readSimpleRows } from './read-simple-rows.ts';
 import type { Scratch } from './scratch.ts';
 import type { DecodedArray, StepOperands } from './steps.ts';
 
@@ -133,30 +136,45 @@ export class RowDecoder {
     const hasMints = decoded.mints.length > 0;
     const decimals = hasMints ? new MintDecimals(texts, this.#balances()) : undefined;
     const { kernel, open } = this.#columns;
+    const countMax = this.#eventCountMax(decoded);
     const slots = slotsOf(lists, open);
     const at = (i: number): TableRow => ({
       slot: slots[i] ?? 0,
       transaction: kernel.ints[lists.transactions / 4 + i] ?? 0,
       row: kernel.ints[lists.rows / 4 + i] ?? 0,
     });
-    const simple = lists.count === 0 ? undefined : this.#simpleLayout(decoded, at(0));
-    const readSimple = (typed: TypedRows) =>
-      simple && readSimpleRows({ kernel, scratch, table: this.#table }, lists, simple, typed);
-    return readTypedRows(decoded, { count: lists.count, at }, { texts, decimals, readSimple });
+    const own = lists.count === 0 ? undefined : this.#ownProgram(decoded, at(0));
+    const memory = { kernel, scratch, table: this.#table };
+    const readSimple = (typed: TypedRows) => {
+      const layout = own && simpleLayoutOf(own.description, decoded);
+      return layout && readSimpleRows(memory, lists, { ...layout, program: own.program }, typed);
+    };
+    const readEvents = () => {
+      const event = own && simpleEventOf(own.description, decoded);
+      const rows = { lists, countMax };
+      return event && readSimpleEvents(memory, rows, { ...event, program: own.program }, decoded);
+    };
+    const source = { texts, decimals, readSimple, readSimpleEvents: readEvents };
+    return readTypedRows(decoded, { count: lists.count, at }, source);
   }
 
-  /** Returns the layout of the program of a row, if it is simple and the same for the whole segment. */
-  #simpleLayout(
+  /** Each event is in a log line or in a call of the program to itself. */
+  #eventCountMax({ isEvent }: DecodedLayout): number {
+    if (!isEvent) return 0;
+    return this.#columns.stored('logKind').count + this.#columns.stored('insDepth').count;
+  }
+
+  /** Returns the program of a row with the id of its key, if it is the wanted one and has the same IDL for the whole segment. */
+  #ownProgram(
     decoded: DecodedLayout,
     { slot, transaction, row }: TableRow,
-  ): ProgramLayout | undefined {
+  ): { readonly program: number; readonly description: ProgramDescription } | undefined {
     const program = this.#rows.programKey(transaction, row);
     const decoder = this.#rows.decoder(slot, program);
     const isOwn = this.#rows.keyText(program) === decoded.programId;
     if (!isOwn || decoder === undefined || !this.#isSameInSegment(decoded.programId))
       return undefined;
-    const layout = simpleLayoutOf(decoder.description, decoded);
-    return layout && { ...layout, program };
+    return { program, description: decoder.description };
   }
 
   #isSameInSegment(programId: string): boolean {

@@ -10,6 +10,7 @@ import { pageCountOf } from '../segment/layout/group-entry.ts';
 import type { StoredGroup } from '../segment/layout/stored-group.ts';
 import { ArrowWriter } from './arrow/arrow-writer.ts';
 import type { BatchWriter, BlockSpan, FoundRows } from './batch-writer.ts';
+import { divideGroups } from './divide-groups.ts';
 import type { EngineKernel } from './engine-kernel.ts';
 import type { EngineSegment } from './engine-segment.ts';
 import { GroupColumns, wholeShare } from './group-columns.ts';
@@ -153,20 +154,29 @@ export class SegmentRun {
   }
 
   /**
-   * Returns the next row groups to read together, from group `first` on, or undefined if none is left. A sparse query reads a few
-   * pages of each group; reading the pages of several groups at once saves most of the work that every group costs.
+   * Returns the next row groups to read together, from group `first` to the group before `limit`, or undefined if none is left. A sparse query
+   * reads a few pages of each group; reading the pages of several groups at once saves most of the work that every group costs.
    */
-  nextBatch(first: number, pagesMax = batchPagesMax): GroupBatch | undefined {
+  nextBatch(
+    first: number,
+    pagesMax = batchPagesMax,
+    limit = this.groupCount,
+  ): GroupBatch | undefined {
     let start = first;
-    while (start < this.groupCount && this.skips(start)) start++;
-    if (start === this.groupCount) return undefined;
+    while (start < limit && this.skips(start)) start++;
+    if (start === limit) return undefined;
     let pages = this.#pagesMost(start);
     let end = start + 1;
-    for (; end < this.groupCount; end++) {
+    for (; end < limit; end++) {
       pages += this.#pagesMost(end);
       if (pages > pagesMax) break;
     }
     return { first: start, end };
+  }
+
+  /** Returns the part of the segment that each row group belongs to. Threads share the parts among them. */
+  divide(partBlocksMin: number): readonly number[] {
+    return divideGroups(this.#open.segment.directory.groups, partBlocksMin);
   }
 
   /**

@@ -5,7 +5,11 @@ import { toBlockHash, toSlot } from '@sluice/ledger/primitives';
 import type { HotBlock, SealedSegment } from '../chain/chain-snapshot.ts';
 import { firstHotAtOrAfter } from '../chain/find-blocks.ts';
 import { takeSegments, totalBelow } from '../chain/segment-lists.ts';
-import { aheadBytesMax, type PartUnit, type RunPiece } from '../engine/threads/engine-messages.ts';
+import {
+  aheadBytesFloor,
+  aheadBytesMax,
+  type RunPiece,
+} from '../engine/threads/engine-messages.ts';
 import type { EnginePool } from '../engine/threads/engine-pool.ts';
 import { SegmentFailure } from '../engine/threads/segment-failure.ts';
 import type { BlockEvaluator, EvaluatedBlocks, EvaluationJob } from './block-evaluator.ts';
@@ -37,6 +41,8 @@ const secondRunCountMax = 2;
 const sealedRunCountMax = 8;
 /** If segments yield less text than this, each is evaluated by a single thread, so that each thread opens only its share of them. */
 const sparseBytesMax = aheadBytesMax;
+/** The text of a part of a segment. A thread may be ahead of the reader by so much, so that no thread waits for another one. */
+const partBytesGoal = aheadBytesFloor;
 /** How many bytes of text a stored byte yields at most, about: all fields of all records take 14. */
 const textExpansion = 16;
 
@@ -47,7 +53,7 @@ const hotRunCountMax = 8;
 interface RunPlan {
   readonly keys: readonly string[];
   readonly partCount?: number | undefined;
-  readonly unit: PartUnit;
+  readonly partBlocksMin: number;
   readonly turn: number;
   /** The first and the last slot that the run covers. */
   readonly first: number;
@@ -56,6 +62,9 @@ interface RunPlan {
   readonly reportDamage?: (failure: SegmentFailure) => void;
   readonly release: () => void;
 }
+
+/** How a run is divided among the threads. */
+type RunDivision = Pick<RunPlan, 'partBlocksMin' | 'turn'>;
 
 /** Statistics of the finished runs of a stream. */
 interface DoneRuns {
@@ -131,11 +140,12 @@ export class EngineEvaluator implements BlockEvaluator {
     if (segment !== undefined) {
       // If a query selects little text, each segment is always evaluated by the same thread, so that only this thread opens it.
       const below = await totalBelow(snapshot, segment.first.number, readList);
-      const alone = { unit: 'segment', turn: below.segmentCount } as const;
+      const alone = { partBlocksMin: Infinity, turn: below.segmentCount };
       const slotCount = segment.last.number - segment.first.number + 1;
       if (done.count === 0) return this.#planFirst(segment, first, alone);
       const isSparse = done.slotBytes * slotCount <= sparseBytesMax;
-      return this.#planSealed(sealed, isSparse ? alone : { unit: 'group', turn: 0 });
+      const partBlocksMin = Math.max(1, Math.floor(partBytesGoal / done.slotBytes));
+      return this.#planSealed(sealed, isSparse ? alone : { partBlocksMin, turn: 0 });
     }
     const hotFrom = firstHotAtOrAfter(snapshot, first);
     const blocks = snapshot.hot
@@ -147,7 +157,7 @@ export class EngineEvaluator implements BlockEvaluator {
   /** Returns what the run did. The slot to continue from is inside the plan if the run was cut for other runs. */
   async *#runUntilCut(
     { selection, first, last, isUrgent, form, signal }: EvaluationJob,
-    { keys, partCount, unit, turn, last: planLast, reportDamage }: RunPlan,
+    { keys, partCount, partBlocksMin, turn, last: planLast, reportDamage }: RunPlan,
   ): AsyncGenerator<EvaluatedBlocks, RunEnd> {
     const range = { first, last: Math.min(last, planLast) };
     let next = first;
@@ -155,7 +165,7 @@ export class EngineEvaluator implements BlockEvaluator {
     let candidateShare = 1;
     // A line longer than the engine's buffer comes in several pieces. They are collected, because callers get whole lines.
     let begun: RunPiece[] = [];
-    const how = { partCount, unit, turn, isUrgent, form, signal };
+    const how = { partCount, partBlocksMin, turn, isUrgent, form, signal };
     const run = this.#pool.run({ selection, range, keys, ...how });
     try {
       for await (const piece of run) {
@@ -188,14 +198,14 @@ export class EngineEvaluator implements BlockEvaluator {
   }
 
   /** Returns a run over the first blocks of a stream by one thread. */
-  #planFirst(segment: SealedSegment, from: number, how: Pick<RunPlan, 'unit' | 'turn'>): RunPlan {
+  #planFirst(segment: SealedSegment, from: number, how: RunDivision): RunPlan {
     const plan = this.#planSealed([segment], how);
     const first = Math.max(from, plan.first);
     const last = Math.min(plan.last, first + firstRunSlotCount - 1);
     return { ...plan, partCount: 1, first, last };
   }
 
-  #planSealed(segments: readonly SealedSegment[], how: Pick<RunPlan, 'unit' | 'turn'>): RunPlan {
+  #planSealed(segments: readonly SealedSegment[], how: RunDivision): RunPlan {
     const { keys, reportDamage, release } = this.#segments.useSealed(segments);
     const first = segments[0]?.first.number ?? 0;
     const last = segments.at(-1)?.last.number ?? -1;
@@ -205,7 +215,7 @@ export class EngineEvaluator implements BlockEvaluator {
   async #planHot(blocks: readonly HotBlock[]): Promise<RunPlan> {
     const { keys, release } = await this.#segments.useHot(blocks);
     // A block is one row group.
-    const parts = { keys, partCount: keys.length, unit: 'group', turn: this.#nextTurn++ } as const;
+    const parts = { keys, partCount: keys.length, partBlocksMin: 1, turn: this.#nextTurn++ };
     const first = blocks[0]?.header.number ?? 0;
     const last = blocks.at(-1)?.header.number ?? -1;
     return { ...parts, first, last, release };

@@ -7,7 +7,7 @@ import { type ChainSnapshot, emptySnapshot, type HotBlock } from '../chain/chain
 import { hash, makeRun, sealRun, slot } from '../chain/testing/chain-fixtures.ts';
 import type { Allocate, DatasetReader } from '../dataset/dataset-reader.ts';
 import { parseTestQuery } from '../engine/testing/arbitrary-query.ts';
-import { aheadBytesMax } from '../engine/threads/engine-messages.ts';
+import { aheadBytesFloor, aheadBytesMax } from '../engine/threads/engine-messages.ts';
 import type { EnginePool } from '../engine/threads/engine-pool.ts';
 import { SegmentFailure } from '../engine/threads/segment-failure.ts';
 import type { EvaluatedBlocks } from './block-evaluator.ts';
@@ -76,6 +76,19 @@ async function* answer({ keys }: RunOptions) {
   for (const key of keys) yield pieceOf(key);
 }
 
+/** Answers a run with one piece that covers its range. */
+async function* onePiece({ keys: [key = ''], range }: RunOptions) {
+  const piece = pieceOf(key);
+  yield { ...piece, coverage: { ...piece.coverage, slot: range.last } };
+}
+
+/** Returns a chain of one segment. */
+const wholeOf = (blocks: Parameters<typeof sealRun>[0]) =>
+  applyChanges(emptySnapshot, [
+    { kind: 'create', anchor: { number: slot(9), hash: hash('a9') } },
+    { kind: 'append-sealed', segments: [sealLarge(blocks)] },
+  ]);
+
 const pool = {
   open: (key: string, { kind }: { kind: string }) => opened.push({ key, kind }),
   close: (key: string) => closed.push(key),
@@ -120,9 +133,9 @@ describe('runs', () => {
   test('default: one segment first, then two, then eight at a time, then eight hot blocks at a time', async () => {
     expect(slotsOf(await evaluate(10, 49))).toEqual(range(10, 49));
     expect(counts()).toEqual([1, 2, 8, 8, 1, 8, 8, 4]);
-    expect(runs.map(({ unit }) => unit)).toEqual([
-      ...Array(5).fill('segment'),
-      ...Array(3).fill('group'),
+    expect(runs.map(({ partBlocksMin }) => partBlocksMin)).toEqual([
+      ...Array(5).fill(Infinity),
+      ...Array(3).fill(1),
     ]);
     // A segment is always evaluated by the same thread; hot blocks alternate.
     expect(runs.map(({ turn }) => turn)).toEqual([0, 1, 3, 11, 19, 0, 1, 2]);
@@ -135,32 +148,25 @@ describe('runs', () => {
   });
 
   test('behavior: the first run has four slots of a segment, so that one thread soon writes the first line', async () => {
-    const sealed = sealLarge(run.slice(0, 20));
-    const whole = applyChanges(emptySnapshot, [
-      { kind: 'create', anchor: { number: slot(9), hash: hash('a9') } },
-      { kind: 'append-sealed', segments: [sealed] },
-    ]);
-    instead = async function* ({ keys: [key = ''], range }) {
-      const piece = pieceOf(key);
-      yield { ...piece, coverage: { ...piece.coverage, slot: range.last } };
-    };
+    const whole = wholeOf(run.slice(0, 20));
+    instead = onePiece;
     const ranges = async (first: number, last: number, bytes: number) => {
       [runs, textBytes] = [[], bytes];
       await evaluate(first, last, whole);
-      return runs.map(({ range, unit }) => [range.first, range.last, unit]);
+      return runs.map(({ range, partBlocksMin }) => [range.first, range.last, partBlocksMin]);
     };
     const bytesMax = (aheadBytesMax * 4) / 20;
     expect(await ranges(10, 29, bytesMax)).toEqual([
-      [10, 13, 'segment'],
-      [14, 29, 'segment'],
+      [10, 13, Infinity],
+      [14, 29, Infinity],
     ]);
     // A range that begins before the dataset yields as much text for each slot.
     expect(await ranges(0, 29, bytesMax + 1)).toEqual([
-      [0, 13, 'segment'],
-      [14, 29, 'group'],
+      [0, 13, Infinity],
+      [14, 29, 1],
     ]);
-    expect(await ranges(15, 17, 1)).toEqual([[15, 17, 'segment']]);
-    expect(await ranges(28, 99, 1)).toEqual([[28, 29, 'segment']]);
+    expect(await ranges(15, 17, 1)).toEqual([[15, 17, Infinity]]);
+    expect(await ranges(28, 99, 1)).toEqual([[28, 29, Infinity]]);
   });
 
   test('limit: the second run has eight segments if the candidates of the first one can yield only text that is buffered', async () => {
@@ -190,14 +196,28 @@ describe('runs', () => {
   test('limit: segments that yield more text than is read ahead are divided among the threads', async () => {
     textBytes = aheadBytesMax;
     await evaluate(10, 12);
-    expect(runs.map(({ unit }) => unit)).toEqual(['segment', 'segment']);
+    expect(runs.map(({ partBlocksMin }) => partBlocksMin)).toEqual([Infinity, Infinity]);
     runs = [];
     textBytes = aheadBytesMax + 1;
     await evaluate(10, 12);
-    expect(runs.map(({ unit, turn }) => [unit, turn])).toEqual([
-      ['segment', 0],
-      ['group', 0],
+    expect(runs.map(({ partBlocksMin, turn }) => [partBlocksMin, turn])).toEqual([
+      [Infinity, 0],
+      [1, 0],
     ]);
+  });
+
+  test('limit: a part of a divided segment has no more text than a thread may be ahead', async () => {
+    instead = onePiece;
+    const partBlocks = async (firstBytes: number) => {
+      [runs, textBytes] = [[], firstBytes];
+      await evaluate(10, 49, wholeOf(run));
+      return runs[1]?.partBlocksMin;
+    };
+    // The first run has four slots.
+    const third = Math.floor((aheadBytesFloor * 4) / 3);
+    expect(await partBlocks(third)).toBe(3);
+    expect(await partBlocks(third + 1)).toBe(2);
+    expect(await partBlocks(aheadBytesFloor * 4 + 1)).toBe(1);
   });
 
   test('behavior: a run that was cut for others continues after its last block', async () => {

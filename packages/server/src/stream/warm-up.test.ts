@@ -101,9 +101,9 @@ test('behavior: the newest segment is opened often, by all threads in turn, and 
       paths.add(location.kind === 'file' ? location.path : undefined);
     },
     close: (key) => open.delete(key),
-    run: async function* ({ keys, range, turn = 0, unit, partCount }) {
+    run: async function* ({ keys, range, turn = 0, partBlocksMin, partCount }) {
       expect([...open]).toEqual(keys);
-      expect([unit, partCount]).toEqual(['segment', 1]);
+      expect([partBlocksMin, partCount]).toEqual([Infinity, 1]);
       ranges.add(`${range.first}-${range.last}`);
       turns.set(turn % 2, (turns.get(turn % 2) ?? 0) + 1);
       yield* [];

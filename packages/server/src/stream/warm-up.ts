@@ -217,7 +217,7 @@ async function openNewest(
     try {
       const first = segment.first.number;
       const range = { first, last: Math.min(segment.last.number, first + openingSlotCount - 1) };
-      const how = { unit: 'segment', turn: number, partCount: 1 } as const;
+      const how = { partBlocksMin: Infinity, turn: number, partCount: 1 } as const;
       for await (const piece of pool.run({ selection, range, keys: [key], ...how, signal }))
         piece.release();
     } finally {

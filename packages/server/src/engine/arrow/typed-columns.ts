@@ -44,7 +44,7 @@ export function typedColumns(
     ...buffers.map((buffer) => column(buffer, isRead)),
     ...accounts,
     ...decimals.map((buffer) => column(buffer, (row) => (buffer.ints[row] ?? -1) >= 0)),
-    column(errors, always),
+    hasErrors ? column(errors, always) : () => noTexts(count),
   ];
 }
 
@@ -53,11 +53,20 @@ const noNulls = { bits: noBytes, nullCount: 0 };
 /** The test of a column without nulls of its own. */
 const always = () => true;
 
+/** Returns a column of texts that are all null. */
+function noTexts(count: number): ColumnData {
+  const bits = new Uint8Array(Math.ceil(count / 8));
+  const buffers = [bits, new Uint8Array((count + 1) * 4), noBytes];
+  return { length: count, nullCount: count, buffers, children: [] };
+}
+
 function columnOf(
-  { type, ints, longs, texts }: ColumnBuffer,
+  { type, ints, longs, texts, written }: ColumnBuffer,
   count: number,
   isRead: (row: number) => boolean,
 ): ColumnData {
+  if (written !== undefined)
+    return { length: count, nullCount: 0, buffers: [noBytes, ...written], children: [] };
   const isText = type === 'text';
   const { bits, nullCount } =
     !isText && isRead === always

@@ -51,12 +51,6 @@ export interface ProbeRequest {
 /** Whether the thread that writes the text of a run also compresses it. */
 export type TextForm = 'plain' | 'deflated';
 
-/**
- * How a run is divided among the threads. If a part is a row group, all threads work on the text that is read next, but every thread opens
- * every segment. If a part is a segment, only one thread opens it; this is faster if the text of a segment is small enough to be buffered.
- */
-export type PartUnit = 'group' | 'segment';
-
 export interface RunRequest {
   readonly id: number;
   /** The number of a selection. Copying the selection for each block, or for each lookup, would cost more than evaluating it. */
@@ -67,7 +61,12 @@ export interface RunRequest {
   /** Whether many readers wait for this run. It is short and runs without interruption. */
   readonly isUrgent: boolean;
   readonly form: TextForm;
-  readonly unit: PartUnit;
+  /**
+   * How a run is divided among the threads: a part is as few row groups of a segment as have this many blocks. Small parts let all threads work
+   * on the text that is read next. Larger ones cost less in all, because a thread reads neighbouring row groups, and reads sparse ones together;
+   * but their text must be small enough to be buffered. If it is Infinity, a part is a segment, and only one thread opens it.
+   */
+  readonly partBlocksMin: number;
   /** Thread (p + turn) mod n does part p. Different turns distribute runs over one block among the threads. */
   readonly turn: number;
   /** The segment whose last block in the range always gets a line. */

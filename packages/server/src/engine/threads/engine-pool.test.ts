@@ -83,10 +83,12 @@ test('behavior: a pool has started when all threads receive messages, or when it
   await started.stop();
 }, 20_000);
 
-test.each([0, 1, 7])(
-  'behavior: threads that evaluate whole segments return text in order, for every first thread (turn %i)',
-  async (turn) => {
-    const how = { unit: 'segment', turn } as const;
+test.each(
+  [1, 700, Infinity].flatMap((partBlocksMin) => [0, 1, 7].map((turn) => [partBlocksMin, turn])),
+)(
+  'behavior: threads return text in order, if parts have %i blocks or more, for every first thread (turn %i)',
+  async (partBlocksMin, turn) => {
+    const how = { partBlocksMin, turn };
     const whole = { selection: everything, range, keys, lastKey: 'half 1', ...how };
     expect(await collect(pool.run(whole))).toBe(answerQuery(everything, blocks));
     const query = parseTestQuery({ fromBlock: 700, toBlock: 3_333 });

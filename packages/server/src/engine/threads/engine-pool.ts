@@ -1,5 +1,5 @@
 /**
- * Threads that evaluate queries together. A run is divided into parts, each a row group or a segment. Thread t of n does every part p with
+ * Threads that evaluate queries together. A run is divided into parts, each some row groups or a segment. Thread t of n does every part p with
  * (p + turn) mod n = t, and the pool returns the text in the order of the parts. No part of a query runs on the thread of the pool.
  */
 
@@ -19,7 +19,6 @@ import type { BlockRange } from '../segment-run.ts';
 import { type EnginePoolOptions, LOOKUP_TURNS, RUN_LIMITS } from './engine-limits.ts';
 import {
   type FromThread,
-  type PartUnit,
   type RunPiece,
   type RunRequest,
   type SegmentLocation,
@@ -44,8 +43,8 @@ export interface PoolQuery {
   readonly lastKey?: string;
   /** The number of row groups of all segments, if it is known to be small. No more threads than that run the query. */
   readonly partCount?: number | undefined;
-  /** Default `group`. */
-  readonly unit?: PartUnit;
+  /** Default 1: every row group is a part. */
+  readonly partBlocksMin?: number;
   /** Which thread does the first part. Runs that should use each other's cache have the same turn. Default 0. */
   readonly turn?: number;
   /** Whether many readers wait for these few blocks. Urgent runs do not wait for runs over history. */
@@ -189,7 +188,7 @@ export class EnginePool {
     // A request may outlive the server, whose close waits for a limited time.
     if (this.#isClosed) throw new CodedError('engine-cancelled');
     const id = this.#nextId++;
-    const { range, unit = 'group', turn = 0, isUrgent = false, form = 'plain', signal } = query;
+    const { range, partBlocksMin = 1, turn = 0, isUrgent = false, form = 'plain', signal } = query;
     if (!isUrgent) this.#requestCount++;
     const queue = new PieceQueue(this.#threads.length, turn);
     const permits = isUrgent ? this.#urgentPermits : this.#historyPermits;
@@ -211,7 +210,7 @@ export class EnginePool {
       const segments = open.map(({ number }) => number);
       const lastSegment =
         query.lastKey === undefined ? undefined : this.#find(query.lastKey).number;
-      const how = { unit, turn, isUrgent, form };
+      const how = { partBlocksMin, turn, isUrgent, form };
       const run = { id, selection, range, segments, lastSegment, ...how };
       this.#begin(run, open, queue, query.partCount);
     }

@@ -58,8 +58,8 @@ const lookupTurnMs = 1;
 const aheadSegmentCount = 3;
 
 interface BatchesOf {
-  readonly request: RunRequest;
   readonly state: RunState;
+  readonly partOf: (group: number) => number;
   /** Whether the row group belongs to another thread or need not be read. */
   readonly isSkipped: (group: number) => boolean;
 }
@@ -201,7 +201,7 @@ export class EngineThread {
       for (segment of request.segments) {
         this.#openAhead(request, segment);
         part =
-          request.unit === 'segment' && !this.#isMine(part, request)
+          request.partBlocksMin === Infinity && !this.#isMine(part, request)
             ? part + 1
             : await this.#runSegment(request, segment, part, state);
       }
@@ -234,38 +234,40 @@ export class EngineThread {
     const { range, lastSegment } = request;
     const endsCoverage = segment === lastSegment;
     const run = this.#engine.begin(key, state.selection, { range, endsCoverage });
-    const partOf = (group: number) => firstPart + (request.unit === 'group' ? group : 0);
+    const parts = run.divide(request.partBlocksMin);
+    const partOf = (group: number) => firstPart + (parts[group] ?? 0);
     const isSkipped = (group: number) => !this.#isMine(partOf(group), request) || run.skips(group);
-    const next = (first: number) => this.#nextBatch(run, first, { request, isSkipped, state });
+    const next = (first: number) => this.#nextBatch(run, first, { partOf, isSkipped, state });
     try {
       const ahead = this.#readAhead(segment, run, isSkipped);
       ahead?.advance(0, state.parts ?? run.certainParts);
-      let batch = next(0);
-      while (batch !== undefined && !state.isCancelled) {
+      for (let batch = next(0); batch !== undefined; batch = next(batch.end)) {
+        if (state.isCancelled) break;
         state.part = partOf(batch.first);
         await this.#runBatch(run, batch, state);
         state.parts = run.lastParts ?? state.parts;
         if (state.parts !== undefined) ahead?.advance(batch.end, state.parts);
         await this.#takeTurns(state);
-        batch = next(batch.end);
       }
     } finally {
       run.release();
     }
-    return firstPart + (request.unit === 'group' ? run.groupCount : 1);
+    return partOf(run.groupCount - 1) + 1;
   }
 
   /** Returns the next row groups that this thread reads together, from group `first` on. */
   #nextBatch(
     run: SegmentRun,
     first: number,
-    { request, isSkipped, state }: BatchesOf,
+    { partOf, isSkipped, state }: BatchesOf,
   ): GroupBatch | undefined {
+    let start = first;
+    while (start < run.groupCount && isSkipped(start)) start++;
+    if (start === run.groupCount) return undefined;
+    let end = start + 1;
+    while (end < run.groupCount && partOf(end) === partOf(start)) end++;
     // The first line does not wait for more than one group.
-    if (request.unit === 'segment') return run.nextBatch(first, state.hasWritten ? undefined : 0);
-    for (let group = first; group < run.groupCount; group++)
-      if (!isSkipped(group)) return { first: group, end: group + 1 };
-    return undefined;
+    return run.nextBatch(start, state.hasWritten ? undefined : 0, end);
   }
 
   #isMine(part: number, { turn }: RunRequest): boolean {

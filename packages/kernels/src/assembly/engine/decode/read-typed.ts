@@ -4,13 +4,7 @@ import {
   OP_U16, OP_U64, OP_U8, SIMPLE_ACCOUNT_BYTES, SIMPLE_ACCOUNT_COUNT, SIMPLE_BYTES, SIMPLE_BYTES_MIN, SIMPLE_PROGRAM, SIMPLE_TAG, SIMPLE_TAG_LENGTH,
   SIMPLE_VALUE_BYTES, SIMPLE_VALUE_COUNT,
 } from '../../../layout/decoding';
-
-/** Returns the value of a row in a column of the table. */
-// @ts-ignore: decorator
-@inline
-function valueAt(table: usize, column: u32, row: u32): u32 {
-  return load<u32>(<usize>load<u32>(table + column) + (row << 2));
-}
+import { valueAt } from './find-events';
 
 /** Reads listed rows, and sets the byte of each row that was read. */
 export function readTypedRows(table: usize, layout: usize, rows: usize, transactions: usize, count: u32, isRead: usize): void {
@@ -38,20 +32,22 @@ function readValues(layout: usize, data: usize, i: u32): usize {
   let value = layout + SIMPLE_BYTES;
   const valueEnd = value + load<u32>(layout, SIMPLE_VALUE_COUNT) * SIMPLE_VALUE_BYTES;
   for (; value < valueEnd; value += SIMPLE_VALUE_BYTES) {
-    const from = data + load<u32>(value);
-    const op = load<u32>(value, 4);
-    const column = <usize>load<u32>(value, 8);
-    if (op == OP_U64 || op == OP_I64) store<u64>(column + (i << 3), load<u64>(from));
-    else {
-      const out = column + (i << 2);
-      if (op == OP_U8) store<u32>(out, load<u8>(from));
-      else if (op == OP_I8) store<i32>(out, load<i8>(from));
-      else if (op == OP_U16) store<u32>(out, load<u16>(from));
-      else if (op == OP_I16) store<i32>(out, load<i16>(from));
-      else store<u32>(out, load<u32>(from));
-    }
+    readInteger(data + load<u32>(value), load<u32>(value, 4), <usize>load<u32>(value, 8), i);
   }
   return valueEnd;
+}
+
+/** Reads an integer into row `i` of a column. */
+// @ts-ignore: decorator
+@inline
+export function readInteger(from: usize, op: u32, column: usize, i: u32): void {
+  if (op == OP_U64 || op == OP_I64) return store<u64>(column + (i << 3), load<u64>(from));
+  const out = column + (i << 2);
+  if (op == OP_U8) store<u32>(out, load<u8>(from));
+  else if (op == OP_I8) store<i32>(out, load<i8>(from));
+  else if (op == OP_U16) store<u32>(out, load<u16>(from));
+  else if (op == OP_I16) store<i32>(out, load<i16>(from));
+  else store<u32>(out, load<u32>(from));
 }
 
 function numberAccounts(layout: usize, account: usize, passedCount: u32, i: u32): void {

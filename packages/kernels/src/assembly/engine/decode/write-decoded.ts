@@ -1,17 +1,18 @@
 // Writes the decoded form of an instruction or a log: finds the decoder of its program and the layout of its data, and runs its code. What
 // the code leaves to the host, the host decodes: the kernel stops before the record, and `need` says which row it is.
 import {
-  DECODER_EVENTS, DECODER_HAS_EVENTS, DECODER_INSTRUCTIONS, DECODER_NO_EVENT, DECODER_NO_INSTRUCTION, DECODING_ADDRESSES,
-  DECODING_ADDRESS_STARTS, DECODING_DATA, DECODING_DATA_STARTS, DECODING_HOST_KIND, DECODING_HOST_LENGTH, DECODING_HOST_ROW,
-  DECODING_HOST_TEXT, DECODING_INS_DEPTH, DECODING_NEXT_ROW, DECODING_INS_PROGRAM, DECODING_INS_STARTS, DECODING_LOG_INSTRUCTION, DECODING_LOG_KIND,
-  DECODING_LOG_PROGRAM, DECODING_LOG_STARTS, DECODING_MESSAGES, DECODING_MESSAGE_STARTS, LAYOUT_CODE, LAYOUT_FIELDS_AT, NEED_LOG,
+  DECODER_EVENTS, DECODER_HAS_EVENTS, DECODER_INSTRUCTIONS, DECODER_NO_EVENT, DECODER_NO_INSTRUCTION, DECODING_HOST_KIND, DECODING_HOST_LENGTH,
+  DECODING_HOST_ROW, DECODING_HOST_TEXT, DECODING_NEXT_ROW, DECODING_INS_PROGRAM, DECODING_INS_STARTS, DECODING_LOG_KIND, DECODING_LOG_PROGRAM,
+  DECODING_LOG_STARTS, LAYOUT_CODE, LAYOUT_FIELDS_AT, NEED_LOG,
 } from '../../../layout/decoding';
 import { LOG_KIND_DATA } from '../../../layout/columns';
 import { keyStarts, keys, limit, setBlock, setLimit } from '../write-context';
 import { copyText } from '../write-texts';
-import { decodeBase64Texts } from './base64';
 import { at, end } from './cursor';
 import { decoderOf, need } from './decoder-table';
+import {
+  EVENT_CALL_TAG_BYTES, MESSAGE_BYTES, dataOf, decodeLog, isDataOf, isEventCall, message, nextEventCall, setMessage, valueAt,
+} from './find-events';
 import { findLayout } from './find-layout';
 import { writeHexText } from './hex-digits';
 import { KEY_CACHE_BYTES, setKeyCache } from './key-cache';
@@ -20,17 +21,12 @@ import { writeNamedAccounts, writePassedAccounts } from './write-accounts';
 
 /** The host decodes longer texts, so that a row fits an empty output buffer. */
 const TEXT_BYTES_MAX: usize = 1 << 17;
-/** The text of a longer log line is decoded by the host. */
-const MESSAGE_BYTES_MAX: u32 = 1 << 15;
-
-export const DECODING_CACHE_BYTES: u32 = KEY_CACHE_BYTES + MESSAGE_BYTES_MAX;
-/** The bytes of the log line that is decoded. */
-let message: usize = 0;
+export const DECODING_CACHE_BYTES: u32 = KEY_CACHE_BYTES + MESSAGE_BYTES;
 
 /** `memory` is zeroed memory of DECODING_CACHE_BYTES. */
 export function setDecodingCache(memory: usize): void {
   setKeyCache(memory);
-  message = memory + KEY_CACHE_BYTES;
+  setMessage(memory + KEY_CACHE_BYTES);
 }
 
 const TRAILING_TEXT = memory.data<u8>([0x2c, 0x22, 0x74, 0x72, 0x61, 0x69, 0x6c, 0x69, 0x6e, 0x67, 0x22, 0x3a, 0x00, 0x00, 0x00, 0x00]); // ,"trailing":
@@ -41,17 +37,6 @@ const EVENT_CALL_TEXT = memory.data<u8>([
   0x2c, 0x22, 0x69, 0x73, 0x45, 0x76, 0x65, 0x6e, 0x74, 0x22, 0x3a, 0x74, 0x72, 0x75, 0x65, 0x2c, 0x22, 0x61, 0x63, 0x63, 0x6f, 0x75, 0x6e, 0x74,
   0x73, 0x22, 0x3a, 0x7b, 0x7d, 0x2c, 0x22, 0x72, 0x65, 0x6d, 0x61, 0x69, 0x6e, 0x69, 0x6e, 0x67, 0x22, 0x3a, 0x5b, 0x00, 0x00, 0x00, 0x00, 0x00,
 ]); // ,"isEvent":true,"accounts":{},"remaining":[
-/** The first bytes of the data by which an Anchor program calls itself to record an event. */
-const EVENT_CALL_TAG: u64 = 0x1d9acb512ea545e4;
-const EVENT_CALL_TAG_BYTES: u32 = 8;
-
-/** Returns the value of a row in a column of the table. */
-// @ts-ignore: decorator
-@inline
-function valueAt(table: usize, column: u32, row: u32): u32 {
-  return load<u32>(<usize>load<u32>(table + column) + (row << 2));
-}
-
 /** Writes a row of a kind. Returns 0 if it does not fit, or if the host is needed first. */
 export function writeDecoded(table: usize, kind: u32, transaction: u32, row: u32, out: usize): usize {
   if (load<u32>(table, DECODING_HOST_KIND) == kind && load<u32>(table, DECODING_HOST_ROW) == row) {
@@ -112,9 +97,8 @@ export function writeDecodedRows(
 }
 
 function writeInstruction(table: usize, decoder: usize, transaction: u32, row: u32, out: usize): usize {
-  const data = <usize>load<u32>(table, DECODING_DATA);
-  const from = data + valueAt(table, DECODING_DATA_STARTS, row);
-  const to = data + valueAt(table, DECODING_DATA_STARTS, row + 1);
+  const from = dataOf(table, row);
+  const to = dataOf(table, row + 1);
   const hasEvents = load<u32>(decoder, DECODER_HAS_EVENTS) != 0;
   if (hasEvents && isEventCall(from, to)) return writeEventCall(table, decoder, transaction, row, from, to, out);
   const layout = findLayout(decoder, decoder + DECODER_INSTRUCTIONS, from, to);
@@ -128,12 +112,6 @@ function writeInstruction(table: usize, decoder: usize, transaction: u32, row: u
   if (out == 0) return 0;
   store<u16>(out, 0x7d5d);
   return out + 2;
-}
-
-// @ts-ignore: decorator
-@inline
-function isEventCall(from: usize, to: usize): bool {
-  return to - from >= EVENT_CALL_TAG_BYTES && load<u64>(from) == EVENT_CALL_TAG;
 }
 
 /** Writes why the data has no layout, and the data. */
@@ -175,11 +153,7 @@ function writeEventCall(table: usize, decoder: usize, transaction: u32, row: u32
 }
 
 function writeLogEvent(table: usize, decoder: usize, row: u32, out: usize): usize {
-  const messages = <usize>load<u32>(table, DECODING_MESSAGES);
-  const from = messages + valueAt(table, DECODING_MESSAGE_STARTS, row);
-  const to = messages + valueAt(table, DECODING_MESSAGE_STARTS, row + 1);
-  if (to - from > MESSAGE_BYTES_MAX) return 0;
-  const decodedEnd = decodeBase64Texts(from, to, message);
+  const decodedEnd = decodeLog(table, row);
   return decodedEnd == 0 ? 0 : writeEvent(decoder, message, decodedEnd, out);
 }
 
@@ -189,7 +163,7 @@ function writeEvents(table: usize, decoder: usize, transaction: u32, row: u32, o
   const position = row - valueAt(table, DECODING_INS_STARTS, transaction);
   const logEnd = valueAt(table, DECODING_LOG_STARTS, transaction + 1);
   for (let log = valueAt(table, DECODING_LOG_STARTS, transaction); log < logEnd; log++) {
-    if (valueAt(table, DECODING_LOG_INSTRUCTION, log) != position || valueAt(table, DECODING_LOG_KIND, log) != LOG_KIND_DATA) continue;
+    if (!isDataOf(table, log, position)) continue;
     if (out > first) store<u8>(out++, 0x2c);
     out = writeLogEvent(table, decoder, log, out);
     if (out == 0) return 0;
@@ -198,30 +172,11 @@ function writeEvents(table: usize, decoder: usize, transaction: u32, row: u32, o
 }
 
 function writeCalledEvents(table: usize, decoder: usize, transaction: u32, row: u32, out: usize, first: usize): usize {
-  const data = <usize>load<u32>(table, DECODING_DATA);
-  const depth = valueAt(table, DECODING_INS_DEPTH, row);
-  const program = valueAt(table, DECODING_INS_PROGRAM, row);
   const callEnd = valueAt(table, DECODING_INS_STARTS, transaction + 1);
-  for (let call = row + 1; call < callEnd && valueAt(table, DECODING_INS_DEPTH, call) > depth; call++) {
-    if (valueAt(table, DECODING_INS_DEPTH, call) != depth + 1 || valueAt(table, DECODING_INS_PROGRAM, call) != program) continue;
-    const from = data + valueAt(table, DECODING_DATA_STARTS, call);
-    const to = data + valueAt(table, DECODING_DATA_STARTS, call + 1);
-    if (!isEventCall(from, to) || !isCalledBy(table, call, row)) continue;
+  for (let call = nextEventCall(table, transaction, row, row); call < callEnd; call = nextEventCall(table, transaction, row, call)) {
     if (out > first) store<u8>(out++, 0x2c);
-    out = writeEvent(decoder, from + EVENT_CALL_TAG_BYTES, to, out);
+    out = writeEvent(decoder, dataOf(table, call) + EVENT_CALL_TAG_BYTES, dataOf(table, call + 1), out);
     if (out == 0) return 0;
   }
   return out;
-}
-
-/** Compares the addresses: a caller may be missing in the data of a node, so depths alone are not enough. */
-function isCalledBy(table: usize, call: u32, caller: u32): bool {
-  const addresses = <usize>load<u32>(table, DECODING_ADDRESSES);
-  const callStart = valueAt(table, DECODING_ADDRESS_STARTS, call);
-  const callLength = valueAt(table, DECODING_ADDRESS_STARTS, call + 1) - callStart;
-  const callerStart = valueAt(table, DECODING_ADDRESS_STARTS, caller);
-  // Without the bracket at the end.
-  const length = valueAt(table, DECODING_ADDRESS_STARTS, caller + 1) - callerStart - 1;
-  if (callLength <= length || load<u8>(addresses + callStart + length) != 0x2c) return false;
-  return memory.compare(addresses + callStart, addresses + callerStart, length) == 0;
 }
