@@ -7,6 +7,7 @@ import {
 import { addCall, beginTopCalls, endTopCalls } from './calls';
 import { keepBytes, reserveBytes } from './rows';
 import { TX_SIGNATURES } from '../../layout/columns';
+import { copyShort } from '../common/copy';
 
 const signatureCountMax: u32 = 256;
 const keyCountMax: u32 = 256;
@@ -71,7 +72,7 @@ export function resolveMessage(): bool {
   const position = reserveBytes(TX_SIGNATURES, messageSignatureCount * signatureBytes);
   if (position == 0) return false;
   for (let i: u32 = 0; i < messageSignatureCount; i++) {
-    memory.copy(position + i * signatureBytes, load<u32>(signatures + (i << 2)), signatureBytes);
+    copyShort(position + i * signatureBytes, load<u32>(signatures + (i << 2)), signatureBytes);
   }
   keepBytes(TX_SIGNATURES, messageSignatureCount * signatureBytes);
   for (let i: u32 = 0; i < messageKeyCount; i++) if (!resolveKey(messageKeys + (i << 2))) return false;

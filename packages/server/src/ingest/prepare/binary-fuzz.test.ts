@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { CodedError } from '@sluice/base/errors';
+import { BinaryWriter } from '@sluice/grpc/binary-writer';
 import { storeAsZstd } from '@sluice/grpc/encode-archive';
 import { encodeStatusMeta, parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import { encodeWireTransaction } from '@sluice/grpc/encode-wire-transaction';
@@ -157,6 +158,59 @@ test('property: damaged transactions and metadata of an archive give the same re
     { numRuns: Number(process.env['FUZZ_RUNS'] ?? 500) },
   );
   expect(acceptedCount).toBeGreaterThan(10);
+});
+
+const varintBytesMax = 10;
+
+/** Returns a varint of this many bytes. Its highest bits are 0 if it has needless bytes. */
+function varintOf(byteCount: number, isNeedless: boolean): Uint8Array {
+  const last = isNeedless ? 0 : 1;
+  return Uint8Array.from({ length: byteCount }, (_, i) =>
+    i === byteCount - 1 ? last : 0x80 | (i === 0 ? 0x55 : 0),
+  );
+}
+
+/** The empty lists of balances before and after a transaction. */
+const noBalances = Uint8Array.of(0x1a, 0, 0x22, 0);
+
+/** Returns a block whose balances before and after its transactions are these varints, repeated. */
+function withBalances(varints: readonly Uint8Array[], cutBytes = 0): Uint8Array {
+  const list = (field: number, count: number, first: number) => {
+    const values = Array.from({ length: count }, (_, i) => varints[(first + i) % varints.length]);
+    const bytes = Buffer.concat(values as Uint8Array[]);
+    return new BinaryWriter().field(field, bytes.subarray(0, bytes.length - cutBytes)).finish();
+  };
+  return archiveBytes(slot, parseJsonBlock(toBytes(wholeBlock())), {
+    encodeMeta: (meta) => {
+      const count = meta.preBalances.length;
+      const rest = Buffer.from(encodeStatusMeta({ ...meta, preBalances: [], postBalances: [] }));
+      const at = rest.indexOf(noBalances);
+      const after = rest.subarray(at + noBalances.length);
+      const lists = [list(3, count, 0), list(4, count, 1)];
+      return new Uint8Array(Buffer.concat([rest.subarray(0, at), ...lists, after]));
+    },
+  });
+}
+
+test('property: integers of every length, also with needless bytes, are read by the kernel as by the other reader', () => {
+  const sample: Sample = { name: 'integers', format: 'archive', bytes: new Uint8Array() };
+  const stored = new Set<string>();
+  for (let count = 1; count <= varintBytesMax; count++) {
+    const needless = varintOf(varintBytesMax + 1 - count, true);
+    const bytes = withBalances([varintOf(count, false), needless]);
+    expect(expectSame(sample, bytes)).toBe(true);
+    expect(kernel.takenCount).toBeGreaterThan(0);
+    stored.add(prepare('archive', bytes));
+  }
+  expect(stored.size).toBe(varintBytesMax);
+});
+
+test('error: an integer that is longer than ten bytes or than its list is refused', () => {
+  const sample: Sample = { name: 'integers', format: 'archive', bytes: new Uint8Array() };
+  for (let count = 2; count <= varintBytesMax; count++) {
+    expect(expectSame(sample, withBalances([varintOf(count, false)], 1))).toBe(false);
+  }
+  expect(expectSame(sample, withBalances([varintOf(varintBytesMax + 1, false)]))).toBe(false);
 });
 
 const nodeChange = fc.record({
