@@ -183,7 +183,7 @@ function readMessage(start: usize, length: u32): bool {
     if (field == 2 || field == 3) {
       if (partLength != keyBytes) return false;
       if (field == 2) {
-        if (!addStaticKey(partStart)) return false;
+        if (!addStaticKey(partStart) || !readMoreKeys()) return false;
       } else {
         if (messageBlockhash != 0) return false;
         messageBlockhash = <u32>partStart;
@@ -198,6 +198,16 @@ function readMessage(start: usize, length: u32): bool {
     }
     openBytes(resume, stop);
   }
+}
+
+/** Reads the keys directly after a key: each is a tag, a length, and 32 bytes. */
+function readMoreKeys(): bool {
+  const size: usize = 2 + keyBytes;
+  while (<usize>(end - at) >= size && load<u16>(at) == 0x2012) {
+    if (!addStaticKey(at + 2)) return false;
+    openBytes(at + size, end);
+  }
+  return true;
 }
 
 function readHeader(start: usize, length: u32): bool {

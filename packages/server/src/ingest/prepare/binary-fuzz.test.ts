@@ -3,6 +3,7 @@
  * The corpus has a line for every kind of input, and for every input that once revealed a fault.
  */
 import { readFileSync } from 'node:fs';
+import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
 import { BinaryWriter } from '@sluice/grpc/binary-writer';
 import { storeAsZstd } from '@sluice/grpc/encode-archive';
@@ -17,7 +18,7 @@ import { blockReaders, kernelTexts } from '@sluice/source/read-block';
 import type { BlockFormat } from '@sluice/source/source';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { archiveBytes } from '../../../../source/src/testing/binary-forms.ts';
+import { archiveBytes, simulatedForms } from '../../../../source/src/testing/binary-forms.ts';
 import { joinNodes, splitNodes } from '../../../../source/src/testing/changed-nodes.ts';
 import { wholeBlock } from '../../../../source/src/testing/damaged-block.ts';
 import { toBytes } from '../../../../source/src/testing/raw-block.ts';
@@ -212,6 +213,54 @@ test('error: an integer that is longer than ten bytes or than its list is refuse
   }
   expect(expectSame(sample, withBalances([varintOf(varintBytesMax + 1, false)]))).toBe(false);
 });
+
+test('error: a line that is longer than the metadata is refused, also directly after a line', () => {
+  const sample: Sample = { name: 'lines', format: 'archive', bytes: new Uint8Array() };
+  const [form] = simulatedForms(1, { transactionsPerBlock: 3, votes: 0 });
+  assert(form !== undefined, 'the ledger has a block');
+  const withBytes = (...added: number[]) =>
+    archiveBytes(slot, form.block, {
+      encodeMeta: (meta) => {
+        const whole = Buffer.from(encodeStatusMeta(meta));
+        const line = meta.logMessages?.at(-1) ?? '';
+        const at = whole.lastIndexOf(line) + line.length;
+        return Buffer.concat([whole.subarray(0, at), Buffer.from(added), whole.subarray(at)]);
+      },
+    });
+  expect(expectSame(sample, withBytes())).toBe(true);
+  expect(kernel.takenCount).toBeGreaterThan(0);
+  const tag = 0x32;
+  for (const length of [
+    [0xff, 0x7f],
+    [0xff, 0xff, 3],
+    [0xff, 0xff, 0xff, 0xff, 7],
+  ]) {
+    expect(expectSame(sample, withBytes(tag, ...length))).toBe(false);
+  }
+});
+
+test.each(['a', '"', '\\', '\n', 'é', '\u{1f600}', '\u0001'])(
+  'property: lines of every length with %j at every position are the same from the kernel',
+  (special) => {
+    const sample: Sample = { name: 'lines', format: 'archive', bytes: new Uint8Array() };
+    const [form] = simulatedForms(1, { transactionsPerBlock: 3, votes: 0 });
+    assert(form !== undefined, 'the ledger has a block');
+    for (let length = 0; length < 35; length++) {
+      const lines = Array.from({ length: length + 1 }, (_, at) =>
+        [...'x'.repeat(at), special, ...'y'.repeat(length - at)].join(''),
+      );
+      const bytes = archiveBytes(slot, form.block, {
+        encodeMeta: (meta) => {
+          const [first = '', ...rest] = meta.logMessages ?? [];
+          return encodeStatusMeta({ ...meta, logMessages: [first, ...lines, '', ...rest] });
+        },
+      });
+      expect(expectSame(sample, bytes)).toBe(true);
+      // A character with a long escape is left to the other reader.
+      expect(kernel.takenCount > 0).toBe(special !== '\u0001');
+    }
+  },
+);
 
 const nodeChange = fc.record({
   kind: fc.constantFrom('swap', 'repeat', 'remove', 'edit'),
