@@ -7,7 +7,7 @@ import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
 import { BinaryWriter } from '@sluice/grpc/binary-writer';
 import { storeAsZstd } from '@sluice/grpc/encode-archive';
-import { encodeStatusMeta, parseJsonBlock } from '@sluice/grpc/encode-json-block';
+import { encodeStatusMeta, type JsonBlock, parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import { encodeWireTransaction } from '@sluice/grpc/encode-wire-transaction';
 import { TransactionKernel } from '@sluice/kernels/transaction-kernel';
 import { ZstdDecoder } from '@sluice/kernels/zstd-decoder';
@@ -161,6 +161,13 @@ test('property: damaged transactions and metadata of an archive give the same re
   expect(acceptedCount).toBeGreaterThan(10);
 });
 
+/** Returns a block of transactions that the kernel takes. */
+function ordinaryBlock(): JsonBlock {
+  const [form] = simulatedForms(1, { transactionsPerBlock: 3, votes: 0 });
+  assert(form !== undefined, 'the ledger has a block');
+  return form.block;
+}
+
 const varintBytesMax = 10;
 
 /** Returns a varint of this many bytes. Its highest bits are 0 if it has needless bytes. */
@@ -181,7 +188,7 @@ function withBalances(varints: readonly Uint8Array[], cutBytes = 0): Uint8Array 
     const bytes = Buffer.concat(values as Uint8Array[]);
     return new BinaryWriter().field(field, bytes.subarray(0, bytes.length - cutBytes)).finish();
   };
-  return archiveBytes(slot, parseJsonBlock(toBytes(wholeBlock())), {
+  return archiveBytes(slot, ordinaryBlock(), {
     encodeMeta: (meta) => {
       const count = meta.preBalances.length;
       const rest = Buffer.from(encodeStatusMeta({ ...meta, preBalances: [], postBalances: [] }));
@@ -216,10 +223,9 @@ test('error: an integer that is longer than ten bytes or than its list is refuse
 
 test('error: a line that is longer than the metadata is refused, also directly after a line', () => {
   const sample: Sample = { name: 'lines', format: 'archive', bytes: new Uint8Array() };
-  const [form] = simulatedForms(1, { transactionsPerBlock: 3, votes: 0 });
-  assert(form !== undefined, 'the ledger has a block');
+  const block = ordinaryBlock();
   const withBytes = (...added: number[]) =>
-    archiveBytes(slot, form.block, {
+    archiveBytes(slot, block, {
       encodeMeta: (meta) => {
         const whole = Buffer.from(encodeStatusMeta(meta));
         const line = meta.logMessages?.at(-1) ?? '';
@@ -243,13 +249,12 @@ test.each(['a', '"', '\\', '\n', 'é', '\u{1f600}', '\u0001'])(
   'property: lines of every length with %j at every position are the same from the kernel',
   (special) => {
     const sample: Sample = { name: 'lines', format: 'archive', bytes: new Uint8Array() };
-    const [form] = simulatedForms(1, { transactionsPerBlock: 3, votes: 0 });
-    assert(form !== undefined, 'the ledger has a block');
+    const block = ordinaryBlock();
     for (let length = 0; length < 35; length++) {
       const lines = Array.from({ length: length + 1 }, (_, at) =>
         [...'x'.repeat(at), special, ...'y'.repeat(length - at)].join(''),
       );
-      const bytes = archiveBytes(slot, form.block, {
+      const bytes = archiveBytes(slot, block, {
         encodeMeta: (meta) => {
           const [first = '', ...rest] = meta.logMessages ?? [];
           return encodeStatusMeta({ ...meta, logMessages: [first, ...lines, '', ...rest] });
