@@ -16,13 +16,12 @@ import {
   COPY_TIME,
 } from '../layout/copy-rows';
 import { FREE_MEMORY_START } from '../layout/memory';
+import { copyShort } from './common/copy';
 
 const KIND_MASK: u32 = COPY_LONG - 1;
 const NULL_LENGTH: u32 = 0xffffffff;
 /** The longest field of a constant form is a numeric: its length, four numbers of 2 bytes, and five digits. */
 const FIXED_BYTES_MAX: u32 = 22;
-/** A call that copies bytes is faster for more than these. */
-const VECTOR_COPY_MAX: u32 = 256;
 const SECONDS_OF_2000: i64 = 946684800;
 /** The range of a date of JavaScript, which is within that of PostgreSQL. */
 const SECONDS_MAX: i64 = 8640000000000;
@@ -100,19 +99,8 @@ function writeBytes(column: usize, kind: u32, row: u32, output: usize, limit: us
     store<u32>(out, bswap<u32>(length));
     out += 4;
   }
-  copyBytes(out, load<u32>(column, 16) + start, length);
+  copyShort(out, load<u32>(column, 16) + start, length);
   return out + length;
-}
-
-/** Copies whole vectors, up to `COPY_SLACK_BYTES` more than needed: most texts are as short as an address, for which a call takes longer. */
-// @ts-ignore: decorator
-@inline
-function copyBytes(to: usize, from: usize, length: u32): void {
-  if (length > VECTOR_COPY_MAX) {
-    memory.copy(to, from, length);
-    return;
-  }
-  for (let at: u32 = 0; at < length; at += 16) v128.store(to + at, v128.load(from + at));
 }
 
 function writeFixed(column: usize, kind: u32, row: u32, out: usize): usize {

@@ -45,12 +45,10 @@ export async function* readProtobufFile(
     const reason = 'the name of a file of protobufs must be SLOT.pb or FIRST-LAST.pb';
     throw new CodedError('block-file-unreadable', { path, reason });
   }
-  const window = new ByteWindow(read);
-  const messages = single === undefined ? splitMessages(window, options) : readAll(window, options);
+  const messages = single === undefined ? splitMessages(read, options) : readAll(read, options);
   let before: { readonly bytes: Uint8Array; readonly parent: Parent } | undefined;
   let first = parseSlot(Number(list?.['first']));
-  for await (const message of messages) {
-    const bytes = copyInto(message, options.memory);
+  for await (const bytes of messages) {
     const parent = readParent(bytes, last);
     if (before !== undefined) {
       checkFirst(first, parent.slot, path);
@@ -63,13 +61,6 @@ export async function* readProtobufFile(
     checkFirst(first, last, path);
     yield lineOf(before, last, path);
   }
-}
-
-/** Returns a copy, because a message is a part of a chunk. */
-function copyInto(message: Uint8Array, memory: LineMemory = collectedMemory): Uint8Array {
-  const bytes = memory.allocate(message.length).subarray(0, message.length);
-  copyBytes(bytes, 0, message);
-  return bytes;
 }
 
 /** The slot of the parent, and the hash of the block itself. */
@@ -113,29 +104,37 @@ function checkFirst(first: Slot | undefined, slot: Slot, path: string): void {
 
 /** Yields the only message of a file. */
 async function* readAll(
-  window: ByteWindow,
-  { path, blockBytesMax }: ProtobufFileOptions,
+  read: ReadInto,
+  { path, blockBytesMax, memory = collectedMemory }: ProtobufFileOptions,
 ): AsyncGenerator<Uint8Array> {
+  const window = new ByteWindow(read);
   if (await window.fill(blockBytesMax + 1)) throw tooLarge(path, blockBytesMax);
-  yield window.bytes.subarray(window.at, window.end);
+  const message = window.bytes.subarray(window.at, window.end);
+  const bytes = memory.allocate(message.length).subarray(0, message.length);
+  copyBytes(bytes, 0, message);
+  yield bytes;
 }
+
+/** Enough for the length of a message. Its bytes are read directly into their memory, except for those that are in the window already. */
+const listWindowBytes = 4096;
 
 /** Yields the messages of a list, each after its length. */
 async function* splitMessages(
-  window: ByteWindow,
-  { path, blockBytesMax }: ProtobufFileOptions,
+  read: ReadInto,
+  { path, blockBytesMax, memory = collectedMemory }: ProtobufFileOptions,
 ): AsyncGenerator<Uint8Array> {
+  const window = new ByteWindow(read, listWindowBytes);
   for (;;) {
     await window.fill(lengthBytesMax);
     if (window.at === window.end) return;
     const length = readLength(window);
     if (length !== undefined && length > blockBytesMax) throw tooLarge(path, blockBytesMax);
-    if (length === undefined || !(await window.fill(length))) {
+    const bytes = memory.allocate(length ?? 0).subarray(0, length);
+    if (length === undefined || !(await window.take(bytes))) {
+      memory.release(bytes);
       throw new CodedError('block-file-unreadable', { path, reason: 'it ends inside a block' });
     }
-    window.at += length;
-    yield window.bytes.subarray(window.at - length, window.at);
-    window.keepFromHere();
+    yield bytes;
   }
 }
 

@@ -12,7 +12,8 @@ const readBytesMin = 1024 * 1024;
 /** The bytes of a stream from a position on. The memory is reused, so that reading a file leaves nothing to the garbage collector. */
 export class ByteWindow {
   readonly #read: ReadInto;
-  bytes: Uint8Array = new Uint8Array(windowBytesMin);
+  readonly #readBytesMin: number;
+  bytes: Uint8Array;
   /** The first byte that is kept, the next byte to read, and the end of the bytes in the window. */
   start = 0;
   at = 0;
@@ -20,8 +21,11 @@ export class ByteWindow {
   /** The offset of the first byte of the window in the stream. */
   #offset = 0;
 
-  constructor(read: ReadInto) {
+  /** A smaller window suits a reader that gets most bytes by `take`. */
+  constructor(read: ReadInto, windowBytes = windowBytesMin) {
     this.#read = read;
+    this.#readBytesMin = Math.min(readBytesMin, windowBytes / 2);
+    this.bytes = new Uint8Array(windowBytes);
   }
 
   /** The offset of the next byte in the stream. */
@@ -38,7 +42,8 @@ export class ByteWindow {
   async fill(count: number): Promise<boolean> {
     while (this.end - this.at < count) {
       const missing = count - (this.end - this.at);
-      if (this.bytes.length - this.end < Math.max(missing, readBytesMin)) this.#makeSpace(missing);
+      const least = Math.max(missing, this.#readBytesMin);
+      if (this.bytes.length - this.end < least) this.#makeSpace(least);
       const length = await this.#read(this.bytes.subarray(this.end));
       if (length === 0) return false;
       this.end += length;
@@ -46,11 +51,29 @@ export class ByteWindow {
     return true;
   }
 
+  /**
+   * Drops the next bytes after it has written them to `target`: those that are in the window are copied, all others are read into it. Returns
+   * false if the stream ends before.
+   */
+  async take(target: Uint8Array): Promise<boolean> {
+    const known = this.bytes.subarray(this.at, Math.min(this.end, this.at + target.length));
+    copyBytes(target, 0, known);
+    this.at += known.length;
+    this.keepFromHere();
+    for (let at = known.length; at < target.length; ) {
+      const length = await this.#read(target.subarray(at));
+      if (length === 0) return false;
+      at += length;
+      this.#offset += length;
+    }
+    return true;
+  }
+
   /** Moves the kept bytes to the start of the window, which grows if they need it. */
-  #makeSpace(missing: number): void {
+  #makeSpace(least: number): void {
     const { start } = this;
     const kept = this.bytes.subarray(start, this.end);
-    const size = kept.length + Math.max(missing, readBytesMin);
+    const size = kept.length + least;
     if (size > this.bytes.length) {
       const grown = new Uint8Array(Math.max(size, this.bytes.length * 2));
       copyBytes(grown, 0, kept);

@@ -1,6 +1,8 @@
 // The LZ4 block format, with greedy compression. It is deterministic: the same input gives the same bytes on every machine, which zlib does
 // not guarantee across its builds.
 
+import { copyShort } from './copy';
+
 const HASH_BITS: u32 = 15;
 /** The size of the table for `lzCompress`. */
 export const LZ_TABLE_BYTES: u32 = (1 << HASH_BITS) * 4;
@@ -32,7 +34,7 @@ function writeSequence(out: usize, literals: usize, literalCount: u32, offset: u
   const token = out++;
   const high: u32 = literalCount < 15 ? literalCount : 15;
   if (high == 15) out = writeLength(out, literalCount - 15);
-  memory.copy(out, literals, literalCount);
+  copyShort(out, literals, literalCount);
   out += literalCount;
   if (matchLength == 0) {
     store<u8>(token, <u8>(high << 4));
@@ -64,7 +66,7 @@ function matchLengthAt(a: usize, b: usize, limit: usize): u32 {
   return <u32>(b - start);
 }
 
-/** Compresses `length` bytes. `out` needs length + length / 255 + 16 bytes. Returns the compressed length. */
+/** Compresses `length` bytes. `out` needs length + length / 255 + 32 bytes, and the 15 bytes after the input must be readable. Returns the compressed length. */
 export function lzCompress(input: usize, length: u32, out: usize, table: usize): u32 {
   const outStart = out;
   const end = input + length;
@@ -111,15 +113,18 @@ export function lzCompress(input: usize, length: u32, out: usize, table: usize):
 /** The hash bits of the tables of `lzBuildTable`, and of the table for pages. */
 const DICTIONARY_HASH_BITS: u32 = 14;
 const PAGE_HASH_BITS: u32 = 12;
-export const LZ_DICTIONARY_TABLE_BYTES: u32 = (1 << DICTIONARY_HASH_BITS) * 4;
+export const LZ_DICTIONARY_TABLE_BYTES: u32 = (1 << DICTIONARY_HASH_BITS) * 2;
 export const LZ_PAGE_TABLE_BYTES: u32 = (1 << PAGE_HASH_BITS) * 4;
 
-/** Stores the last position of each hash in the dictionary, plus one. */
+/**
+ * Stores the last position of each hash in the dictionary, plus one. Positions have 16 bits, because distances have no more, and because the
+ * table then fits into the processor's first cache.
+ */
 export function lzBuildTable(dictionary: usize, length: u32, table: usize): void {
   memory.fill(table, 0, LZ_DICTIONARY_TABLE_BYTES);
   if (length < MATCH_MIN) return;
   for (let at: u32 = 0; at <= length - MATCH_MIN; at++) {
-    store<u32>(table + (((load<u32>(dictionary + at) * 2654435761) >> (32 - DICTIONARY_HASH_BITS)) << 2), at + 1);
+    store<u16>(table + (((load<u32>(dictionary + at) * 2654435761) >> (32 - DICTIONARY_HASH_BITS)) << 1), <u16>(at + 1));
   }
 }
 
@@ -134,7 +139,7 @@ export function lzClearPages(pageTable: usize): void {
 
 /**
  * Compresses `length` bytes that follow the dictionary at `window`. Searches for matches in the page first, then in the dictionary. `out`
- * needs length + length / 255 + 16 bytes. Returns the compressed length.
+ * needs length + length / 255 + 32 bytes, and the 15 bytes after the page must be readable. Returns the compressed length.
  */
 export function lzCompressWith(
   window: usize, dictionaryBytes: u32, length: u32, out: usize, dictionaryTable: usize, pageTable: usize,
@@ -161,7 +166,7 @@ export function lzCompressWith(
         if (cursor < at && at - cursor <= OFFSET_MAX && load<u32>(cursor) == word) candidate = cursor;
       }
       if (candidate == 0) {
-        const known = load<u32>(dictionaryTable + ((product >> (32 - DICTIONARY_HASH_BITS)) << 2));
+        const known = <u32>load<u16>(dictionaryTable + ((product >> (32 - DICTIONARY_HASH_BITS)) << 1));
         if (known != 0) {
           const cursor = window + (known - 1);
           if (at - cursor <= OFFSET_MAX && load<u32>(cursor) == word) candidate = cursor;

@@ -20,7 +20,9 @@ import {
   CODING_LONG as TYPE_LONG, COUNTS_BYTES, DESCRIPTOR_ADDS, DESCRIPTOR_BYTES,
   DESCRIPTOR_CAPACITY, DESCRIPTOR_CODING, DESCRIPTOR_COUNT, DESCRIPTOR_DOMAIN, DESCRIPTOR_LAST, DESCRIPTOR_UNIT, DESCRIPTOR_VALUES,
 } from '../../layout/columns';
+import { copyShort } from './copy';
 import { lzClearPages, lzCompressWith, lzDecompressWith } from './lz';
+import { VARINT_CONTINUED, varintLength, varintValue } from './varint';
 
 // @ts-ignore: decorator
 @inline
@@ -114,14 +116,15 @@ export function encodePage(columns: usize, columnCount: u32, counts: usize, coun
 }
 
 function encodeColumn(column: usize, counts: usize, out: usize): usize {
-  const type = load<u32>(column, DESCRIPTOR_CODING);
   const count = load<u32>(counts + (load<u32>(column, DESCRIPTOR_DOMAIN) << 2));
+  if (count == 0) return out;
+  const type = load<u32>(column, DESCRIPTOR_CODING);
   const cursor = load<u32>(column, DESCRIPTOR_COUNT);
   const values: usize = load<u32>(column, DESCRIPTOR_VALUES);
   store<u32>(column, cursor + count, DESCRIPTOR_COUNT);
   if (type == TYPE_BYTES) {
     const unit = load<u32>(column, DESCRIPTOR_UNIT);
-    memory.copy(out, values + cursor * unit, count * unit);
+    copyShort(out, values + cursor * unit, count * unit);
     return out + count * unit;
   }
   if (type == TYPE_LONG) {
@@ -185,26 +188,7 @@ function storeEight(word: u64, out: usize): void {
   v128.store(out, i32x4.extend_high_i16x8_u(words), 16);
 }
 
-/** The highest bit of each byte, which is set in all bytes of a varint except the last. */
-const continued: u64 = 0x8080808080808080;
 const intBytesMax: u32 = 5;
-
-/** Returns the length of the varint at the start of the word; 9 if it is longer than the word. */
-// @ts-ignore: decorator
-@inline
-function varintLength(word: u64): u32 {
-  return <u32>(ctz(~word & continued) >> 3) + 1;
-}
-
-/** Returns the value of a varint of up to 8 bytes at the start of the word: joins the lower seven bits of its bytes. */
-// @ts-ignore: decorator
-@inline
-function varintValue(word: u64, length: u32): u64 {
-  word &= 0x7f7f7f7f7f7f7f7f & (u64.MAX_VALUE >> (64 - (<u64>length << 3)));
-  word = (word & 0x007f007f007f007f) | ((word & 0x7f007f007f007f00) >> 1);
-  word = (word & 0x00003fff00003fff) | ((word & 0x3fff00003fff0000) >> 2);
-  return (word & 0x000000000fffffff) | ((word & 0x0fffffff00000000) >> 4);
-}
 
 /**
  * Decodes `count` varints of 32 bits. The 8 bytes after `end` must be readable, and `out` needs space for 8 more values. Returns the end of
@@ -216,7 +200,7 @@ function decodeInts(at: usize, end: usize, count: u32, out: usize): usize {
     if (at >= end) return fail();
     const word = load<u64>(at);
     // Most values are below 128, so all such values at the start of the eight bytes are stored at once. Those after them are overwritten.
-    const small = <u32>(ctz(word & continued) >> 3);
+    const small = <u32>(ctz(word & VARINT_CONTINUED) >> 3);
     if (small > 0) {
       storeEight(word, out);
       const taken = min(small, <u32>((last - out) >> 2));

@@ -82,8 +82,6 @@ export function addSide(isPost: bool, account: u32, mint: i32, owner: i32, progr
   return sortLastSide(sides, side);
 }
 
-const movedSide = memory.data(32, 16);
-
 /** Moves the last side of a list to its position in the order of the keys. Returns false if its account is there already. */
 function sortLastSide(first: usize, last: usize): bool {
   const account = load<u32>(last);
@@ -91,9 +89,15 @@ function sortLastSide(first: usize, last: usize): bool {
   while (position > first && load<u32>(position - sideBytes) > account) position -= sideBytes;
   if (position > first && load<u32>(position - sideBytes) == account) return false;
   if (position == last) return true;
-  memory.copy(movedSide, last, sideBytes);
-  memory.copy(position + sideBytes, position, last - position);
-  memory.copy(position, movedSide, sideBytes);
+  const low = v128.load(last);
+  const high = v128.load(last, 16);
+  // A call of `memory.copy` would take longer for the few sides of a transaction.
+  for (let side = last; side > position; side -= sideBytes) {
+    v128.store(side, v128.load(side - sideBytes));
+    v128.store(side, v128.load(side - sideBytes, 16), 16);
+  }
+  v128.store(position, low);
+  v128.store(position, high, 16);
   return true;
 }
 
@@ -252,7 +256,8 @@ function zigzag(difference: u64): u64 {
 function insertRow(account: u32, first: u32, second: u32): void {
   let cursor = rows + rowCount++ * rowBytes;
   while (cursor > rows && compareAddresses(load<u32>(cursor - rowBytes), account) > 0) {
-    memory.copy(cursor, cursor - rowBytes, rowBytes);
+    store<u64>(cursor, load<u64>(cursor - rowBytes));
+    store<u32>(cursor, load<u32>(cursor - rowBytes, 8), 8);
     cursor -= rowBytes;
   }
   store<u32>(cursor, account);

@@ -7,6 +7,7 @@ import {
 import { addCall, beginTopCalls, endTopCalls } from './calls';
 import { keepBytes, reserveBytes } from './rows';
 import { TX_SIGNATURES } from '../../layout/columns';
+import { copyShort } from '../common/copy';
 
 const signatureCountMax: u32 = 256;
 const keyCountMax: u32 = 256;
@@ -71,7 +72,7 @@ export function resolveMessage(): bool {
   const position = reserveBytes(TX_SIGNATURES, messageSignatureCount * signatureBytes);
   if (position == 0) return false;
   for (let i: u32 = 0; i < messageSignatureCount; i++) {
-    memory.copy(position + i * signatureBytes, load<u32>(signatures + (i << 2)), signatureBytes);
+    copyShort(position + i * signatureBytes, load<u32>(signatures + (i << 2)), signatureBytes);
   }
   keepBytes(TX_SIGNATURES, messageSignatureCount * signatureBytes);
   for (let i: u32 = 0; i < messageKeyCount; i++) if (!resolveKey(messageKeys + (i << 2))) return false;
@@ -182,7 +183,7 @@ function readMessage(start: usize, length: u32): bool {
     if (field == 2 || field == 3) {
       if (partLength != keyBytes) return false;
       if (field == 2) {
-        if (!addStaticKey(partStart)) return false;
+        if (!addStaticKey(partStart) || !readMoreKeys()) return false;
       } else {
         if (messageBlockhash != 0) return false;
         messageBlockhash = <u32>partStart;
@@ -197,6 +198,16 @@ function readMessage(start: usize, length: u32): bool {
     }
     openBytes(resume, stop);
   }
+}
+
+/** Reads the keys directly after a key: each is a tag, a length, and 32 bytes. */
+function readMoreKeys(): bool {
+  const size: usize = 2 + keyBytes;
+  while (<usize>(end - at) >= size && load<u16>(at) == 0x2012) {
+    if (!addStaticKey(at + 2)) return false;
+    openBytes(at + size, end);
+  }
+  return true;
 }
 
 function readHeader(start: usize, length: u32): bool {

@@ -64,7 +64,8 @@ export function readMeta(start: usize, length: u32): bool {
     if (!readMetaField(number)) return false;
     // Flags count only if they are set.
     if ((number != 10 && number != 11) || flag != 0) seen |= bit;
-    openBytes(resume, stop);
+    // The lines of a log were read up to the last one.
+    if (number != 6) openBytes(resume, stop);
   }
 }
 
@@ -85,7 +86,7 @@ function readMetaField(number: u32): bool {
     case 3: return readAmounts(partStart, partLength, false);
     case 4: return readAmounts(partStart, partLength, true);
     case 5: return readGroup(partStart, partLength);
-    case 6: return readLine(partStart, partLength);
+    case 6: return readLines();
     case 7: return readToken(partStart, partLength, false);
     case 8: return readToken(partStart, partLength, true);
     default: return addLoaded(number == 12, partStart, partLength);
@@ -218,31 +219,50 @@ function readDecimal(start: usize, length: u32): bool {
   return true;
 }
 
+/** The tag of a line of the log. */
+const lineTag: u32 = (6 << 3) | WIRE_BYTES;
+
+/** Reads the current field and the lines directly after it. */
+function readLines(): bool {
+  while (readLine(partStart, partLength)) {
+    if (at == end || load<u8>(at) != lineTag) return true;
+    if (nextField() != FIELD) return false;
+  }
+  return false;
+}
+
+/** Returns all ones in the bytes that must be escaped. */
+// @ts-ignore: decorator
+@inline
+function escapedIn(bytes: v128): v128 {
+  const isQuoteOrBackslash = v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c)));
+  return v128.or(isQuoteOrBackslash, i8x16.lt_u(bytes, i8x16.splat(0x20)));
+}
+
 /** Adds a line as output JSON: unchanged if nothing in it must be escaped. */
 function readLine(start: usize, length: u32): bool {
   const stop = start + length;
-  let isWide = false;
-  let isPlain = true;
-  for (let position = start; position < stop; position += 16) {
-    let bytes = v128.load(position);
-    const rest = <u32>(stop - position);
-    let odd = i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
-        i8x16.lt_u(bytes, i8x16.splat(0x20)),
-      ),
-    );
-    let wide = i8x16.bitmask(bytes);
-    if (rest < 16) {
-      const mask = <i32>((1 << rest) - 1);
-      odd &= mask;
-      wide &= mask;
+  let escaped: i32;
+  let wide: i32;
+  if (length < 16) {
+    const bytes = v128.load(start);
+    const mask = (1 << length) - 1;
+    escaped = i8x16.bitmask(escapedIn(bytes)) & mask;
+    wide = i8x16.bitmask(bytes) & mask;
+  } else {
+    // The last vector overlaps the one before it.
+    let union = v128.load(stop - 16);
+    let odd = escapedIn(union);
+    for (let position = start; position < stop - 16; position += 16) {
+      const bytes = v128.load(position);
+      union = v128.or(union, bytes);
+      odd = v128.or(odd, escapedIn(bytes));
     }
-    if (odd != 0) isPlain = false;
-    if (wide != 0) isWide = true;
+    escaped = i8x16.bitmask(odd);
+    wide = i8x16.bitmask(union);
   }
-  if (isWide && !isUtf8(start, stop)) return false;
-  return isPlain ? addLine(start, length, false) : addEscapedLine(start, stop);
+  if (wide != 0 && !isUtf8(start, stop)) return false;
+  return escaped == 0 ? addLine(start, length, false) : addEscapedLine(start, stop);
 }
 
 function addEscapedLine(start: usize, stop: usize): bool {

@@ -139,7 +139,9 @@ function isVote(): bool {
   if (topCount != 1) return false;
   const program = topProgram();
   if (program >= messageKeyCount) return false;
-  return memory.compare(load<u32>(messageKeys + (program << 2)), voteKey, 32) == 0;
+  const key = load<u32>(messageKeys + (program << 2));
+  const isSame = v128.and(i8x16.eq(v128.load(key), v128.load(voteKey)), i8x16.eq(v128.load(key, 16), v128.load(voteKey, 16)));
+  return i8x16.all_true(isSame);
 }
 
 function pushRows(index: u32): bool {

@@ -1,6 +1,8 @@
 // A cursor over protobufs, wire transactions and CBOR. Like the cursor over JSON it accepts only ordinary input and returns false for
 // anything else, which is then left to the readers in `packages/source/src/binary`. 64 bytes after the input are readable.
 
+import { varintLength, varintValue } from '../common/varint';
+
 /** The position of the cursor, and the end of the bytes. */
 export let at: usize = 0;
 export let end: usize = 0;
@@ -38,6 +40,13 @@ export function readVarint(): bool {
 }
 
 function readLongVarint(): bool {
+  const word = load<u64>(at);
+  const length = varintLength(word);
+  if (length <= 8 && <usize>(end - at) >= <usize>length) {
+    value = varintValue(word, length);
+    at += length;
+    return true;
+  }
   value = 0;
   for (let shift: u64 = 0; shift < 63; shift += 7) {
     if (at == end) return false;
@@ -63,6 +72,8 @@ export function readPart(): bool {
 }
 
 /** Reads the next field of a protobuf: its number, and its integer or its bytes. Other fixed values are skipped. */
+// @ts-ignore: decorator
+@inline
 export function nextField(): i32 {
   const tag = at;
   if (tag == end) return NO_FIELD;
@@ -83,6 +94,10 @@ export function nextField(): i32 {
       return FIELD;
     }
   }
+  return nextRareField();
+}
+
+function nextRareField(): i32 {
   if (!readVarint() || value < 8 || value > 0xffffffff) return MALFORMED_FIELD;
   field = <u32>value >> 3;
   wireType = <u32>value & 7;

@@ -2,6 +2,7 @@
 import {
   INS_ACCOUNTS, INS_DATA, LOG_TEXT, LOOKUP_INDEXES, LOOKUP_KEY, TRANSACTION_COLUMN_COUNT, TX_KEYS, TX_SIGNATURES,
 } from '../../layout/columns';
+import { copyShort } from '../common/copy';
 
 /** For each column 16 bytes of addresses: its start, the end of its data, the end of the committed data, and its limit. */
 const columns = memory.data(TRANSACTION_COLUMN_COUNT * 16, 16);
@@ -102,8 +103,7 @@ export function pushBytes(column: i32, bytes: usize, length: u32): void {
   // Copied 16 bytes at a time, which may write beyond the end.
   const position = reserveBytes(column, length + 16);
   if (position == 0) return;
-  if (length <= 256) for (let i: u32 = 0; i < length; i += 16) v128.store(position + i, v128.load(bytes + i));
-  else memory.copy(position, bytes, length);
+  copyShort(position, bytes, length);
   keepBytes(column, length);
 }
 

@@ -1,4 +1,5 @@
 import { systemClock } from '@sluice/base/clock';
+import { delayOptimization } from '@sluice/base/delay-optimization';
 import { Command } from 'commander';
 import { type ImportSummary, importFiles } from '../../app/import-files.ts';
 import type { DatasetDescription } from '../../dataset/dataset-reader.ts';
@@ -55,6 +56,7 @@ async function runImport(
   { data, dataset: name, rpc, ...choice }: ImportCommandOptions,
   { out, err }: CommandContext,
 ): Promise<void> {
+  delayOptimization();
   const manifest = chooseNormalize(choice);
   let share: number | undefined;
   const progress = new Progress(

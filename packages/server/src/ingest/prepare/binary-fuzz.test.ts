@@ -3,9 +3,11 @@
  * The corpus has a line for every kind of input, and for every input that once revealed a fault.
  */
 import { readFileSync } from 'node:fs';
+import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
+import { BinaryWriter } from '@sluice/grpc/binary-writer';
 import { storeAsZstd } from '@sluice/grpc/encode-archive';
-import { encodeStatusMeta, parseJsonBlock } from '@sluice/grpc/encode-json-block';
+import { encodeStatusMeta, type JsonBlock, parseJsonBlock } from '@sluice/grpc/encode-json-block';
 import { encodeWireTransaction } from '@sluice/grpc/encode-wire-transaction';
 import { TransactionKernel } from '@sluice/kernels/transaction-kernel';
 import { ZstdDecoder } from '@sluice/kernels/zstd-decoder';
@@ -16,7 +18,7 @@ import { blockReaders, kernelTexts } from '@sluice/source/read-block';
 import type { BlockFormat } from '@sluice/source/source';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { archiveBytes } from '../../../../source/src/testing/binary-forms.ts';
+import { archiveBytes, simulatedForms } from '../../../../source/src/testing/binary-forms.ts';
 import { joinNodes, splitNodes } from '../../../../source/src/testing/changed-nodes.ts';
 import { wholeBlock } from '../../../../source/src/testing/damaged-block.ts';
 import { toBytes } from '../../../../source/src/testing/raw-block.ts';
@@ -158,6 +160,112 @@ test('property: damaged transactions and metadata of an archive give the same re
   );
   expect(acceptedCount).toBeGreaterThan(10);
 });
+
+/** Returns a block of transactions that the kernel takes. */
+function ordinaryBlock(): JsonBlock {
+  const [form] = simulatedForms(1, { transactionsPerBlock: 3, votes: 0 });
+  assert(form !== undefined, 'the ledger has a block');
+  return form.block;
+}
+
+const varintBytesMax = 10;
+
+/** Returns a varint of this many bytes. Its highest bits are 0 if it has needless bytes. */
+function varintOf(byteCount: number, isNeedless: boolean): Uint8Array {
+  const last = isNeedless ? 0 : 1;
+  return Uint8Array.from({ length: byteCount }, (_, i) =>
+    i === byteCount - 1 ? last : 0x80 | (i === 0 ? 0x55 : 0),
+  );
+}
+
+/** The empty lists of balances before and after a transaction. */
+const noBalances = Uint8Array.of(0x1a, 0, 0x22, 0);
+
+/** Returns a block whose balances before and after its transactions are these varints, repeated. */
+function withBalances(varints: readonly Uint8Array[], cutBytes = 0): Uint8Array {
+  const list = (field: number, count: number, first: number) => {
+    const values = Array.from({ length: count }, (_, i) => varints[(first + i) % varints.length]);
+    const bytes = Buffer.concat(values as Uint8Array[]);
+    return new BinaryWriter().field(field, bytes.subarray(0, bytes.length - cutBytes)).finish();
+  };
+  return archiveBytes(slot, ordinaryBlock(), {
+    encodeMeta: (meta) => {
+      const count = meta.preBalances.length;
+      const rest = Buffer.from(encodeStatusMeta({ ...meta, preBalances: [], postBalances: [] }));
+      const at = rest.indexOf(noBalances);
+      const after = rest.subarray(at + noBalances.length);
+      const lists = [list(3, count, 0), list(4, count, 1)];
+      return new Uint8Array(Buffer.concat([rest.subarray(0, at), ...lists, after]));
+    },
+  });
+}
+
+test('property: integers of every length, also with needless bytes, are read by the kernel as by the other reader', () => {
+  const sample: Sample = { name: 'integers', format: 'archive', bytes: new Uint8Array() };
+  const stored = new Set<string>();
+  for (let count = 1; count <= varintBytesMax; count++) {
+    const needless = varintOf(varintBytesMax + 1 - count, true);
+    const bytes = withBalances([varintOf(count, false), needless]);
+    expect(expectSame(sample, bytes)).toBe(true);
+    expect(kernel.takenCount).toBeGreaterThan(0);
+    stored.add(prepare('archive', bytes));
+  }
+  expect(stored.size).toBe(varintBytesMax);
+});
+
+test('error: an integer that is longer than ten bytes or than its list is refused', () => {
+  const sample: Sample = { name: 'integers', format: 'archive', bytes: new Uint8Array() };
+  for (let count = 2; count <= varintBytesMax; count++) {
+    expect(expectSame(sample, withBalances([varintOf(count, false)], 1))).toBe(false);
+  }
+  expect(expectSame(sample, withBalances([varintOf(varintBytesMax + 1, false)]))).toBe(false);
+});
+
+test('error: a line that is longer than the metadata is refused, also directly after a line', () => {
+  const sample: Sample = { name: 'lines', format: 'archive', bytes: new Uint8Array() };
+  const block = ordinaryBlock();
+  const withBytes = (...added: number[]) =>
+    archiveBytes(slot, block, {
+      encodeMeta: (meta) => {
+        const whole = Buffer.from(encodeStatusMeta(meta));
+        const line = meta.logMessages?.at(-1) ?? '';
+        const at = whole.lastIndexOf(line) + line.length;
+        return Buffer.concat([whole.subarray(0, at), Buffer.from(added), whole.subarray(at)]);
+      },
+    });
+  expect(expectSame(sample, withBytes())).toBe(true);
+  expect(kernel.takenCount).toBeGreaterThan(0);
+  const tag = 0x32;
+  for (const length of [
+    [0xff, 0x7f],
+    [0xff, 0xff, 3],
+    [0xff, 0xff, 0xff, 0xff, 7],
+  ]) {
+    expect(expectSame(sample, withBytes(tag, ...length))).toBe(false);
+  }
+});
+
+test.each(['a', '"', '\\', '\n', 'é', '\u{1f600}', '\u0001'])(
+  'property: lines of every length with %j at every position are the same from the kernel',
+  (special) => {
+    const sample: Sample = { name: 'lines', format: 'archive', bytes: new Uint8Array() };
+    const block = ordinaryBlock();
+    for (let length = 0; length < 35; length++) {
+      const lines = Array.from({ length: length + 1 }, (_, at) =>
+        [...'x'.repeat(at), special, ...'y'.repeat(length - at)].join(''),
+      );
+      const bytes = archiveBytes(slot, block, {
+        encodeMeta: (meta) => {
+          const [first = '', ...rest] = meta.logMessages ?? [];
+          return encodeStatusMeta({ ...meta, logMessages: [first, ...lines, '', ...rest] });
+        },
+      });
+      expect(expectSame(sample, bytes)).toBe(true);
+      // A character with a long escape is left to the other reader.
+      expect(kernel.takenCount > 0).toBe(special !== '\u0001');
+    }
+  },
+);
 
 const nodeChange = fc.record({
   kind: fc.constantFrom('swap', 'repeat', 'remove', 'edit'),

@@ -1,4 +1,5 @@
 /** Typed columns that grow while rows are appended. `values` is a view of the filled part. */
+import { copyBytes } from '@sluice/base/memory/copy-bytes';
 
 /** The data of empty columns. Many columns of a block stay empty and allocate nothing. */
 const noInts = new Uint32Array(0);
@@ -26,8 +27,16 @@ export class IntColumn {
 
   append(values: Uint32Array): void {
     if (this.length + values.length > this.#data.length) this.#grow(this.length + values.length);
-    this.#data.set(values, this.length);
+    copyValues(this.#data, this.length, values);
     this.length += values.length;
+  }
+
+  /** Appends values that the caller then writes into the returned view. */
+  extend(count: number): Uint32Array {
+    const first = this.length;
+    if (first + count > this.#data.length) this.#grow(first + count);
+    this.length += count;
+    return this.#data.subarray(first, this.length);
   }
 
   /** Removes all values and keeps the memory. Views of the values become invalid. */
@@ -65,7 +74,7 @@ export class LongColumn {
 
   append(values: BigUint64Array): void {
     if (this.length + values.length > this.#data.length) this.#grow(this.length + values.length);
-    this.#data.set(values, this.length);
+    copyValues(this.#data, this.length, values);
     this.length += values.length;
   }
 
@@ -99,7 +108,7 @@ export class ByteColumn {
 
   append(bytes: Uint8Array): void {
     this.reserve(bytes.length);
-    this.#data.set(bytes, this.length);
+    copyBytes(this.#data, this.length, bytes);
     this.length += bytes.length;
   }
 
@@ -129,6 +138,20 @@ export class ByteColumn {
 }
 
 const encoder = new TextEncoder();
+
+/** Writes values into a column. Rows of an import are in shared memory, which `set` copies word by word. */
+function copyValues<Values extends Uint32Array | BigUint64Array>(
+  target: Values,
+  at: number,
+  values: Values,
+): void {
+  const offset = at * target.BYTES_PER_ELEMENT;
+  copyBytes(bytesOf(target), offset, bytesOf(values));
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array | BigUint64Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
 
 /** Returns an array with the same values and at least this capacity. */
 export function growTo(values: Uint32Array, count: number): Uint32Array {

@@ -165,7 +165,8 @@ export class RowSource {
 
   #copyIds(values: Uint32Array, out: GroupRows['txKeys']): void {
     const ids = this.#ids;
-    for (const id of values) out.push(ids.idOf(id));
+    const copied = out.extend(values.length);
+    for (let i = 0; i < copied.length; i++) copied[i] = ids.idOf(values[i] as number);
   }
 
   #codeOf(code: number, texts: TextTable): number {
