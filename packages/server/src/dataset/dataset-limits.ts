@@ -20,8 +20,6 @@ export interface DatasetLimits {
   /** Small segments are merged into large ones of this size, at least this many at a time. */
   readonly mergeBytes: number;
   readonly mergeCount: number;
-  /** Indexes over segments above half this size are not merged. A merge of indexes in a bucket needs this much local disk space twice. */
-  readonly indexBytesMax: number;
 }
 
 export const datasetLimits: DatasetLimits = {
@@ -37,5 +35,4 @@ export const datasetLimits: DatasetLimits = {
   sealBytes: 32 * megabyte,
   mergeBytes: 256 * megabyte,
   mergeCount: 4,
-  indexBytesMax: Number.POSITIVE_INFINITY,
 };

@@ -421,19 +421,17 @@ async function openParts(
   const indexes = new IndexReader((run) => segments.openIndex(run));
   const parts = { manifest, chain, writer, sealer, segments, blocks, leases };
   const remove = () => removeUnused(parts);
-  const upkeep = new Upkeep(
-    { limits },
-    {
-      sealer,
-      segments,
-      readList: (list) => blocks.readList(list),
-      acquire: () => leases.acquire(chain.visible),
-      removeUnused: remove,
-      makeIndex: dependencies.makeIndex,
-      alarms,
-      clock,
-    },
-  );
+  const upkeep = new Upkeep({
+    sealer,
+    segments,
+    readList: (list) => blocks.readList(list),
+    acquire: () => leases.acquire(chain.visible),
+    removeUnused: remove,
+    makeIndex: dependencies.makeIndex,
+    spareBytes: () => writer.space.spareBytes(),
+    alarms,
+    clock,
+  });
   const mergeThreads = [mergeThread, restingThread];
   return { ...parts, waiters, mergeThreads, indexes, upkeep, removeUnused: remove };
 }

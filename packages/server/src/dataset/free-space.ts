@@ -62,6 +62,12 @@ export class FreeSpace {
     throw error;
   }
 
+  /** Measures how much more background work may write before there is too little space. */
+  async spareBytes(): Promise<number> {
+    const space = await this.#dependencies.fs.space(this.#options.folder);
+    return Math.max(0, space.freeBytes - this.#floorOf(space));
+  }
+
   async #measure(): Promise<void> {
     const { fs, clock, onUnreadable } = this.#dependencies;
     try {
@@ -73,9 +79,14 @@ export class FreeSpace {
     this.#measuredMs = clock.nowMs();
   }
 
-  #update({ freeBytes, totalBytes }: DiskSpace): void {
+  #floorOf({ totalBytes }: DiskSpace): number {
     const { diskFloorBytes, diskFloorShare } = this.#options.limits;
-    const floorBytes = Math.min(diskFloorBytes, totalBytes * diskFloorShare);
+    return Math.min(diskFloorBytes, totalBytes * diskFloorShare);
+  }
+
+  #update(space: DiskSpace): void {
+    const { freeBytes } = space;
+    const floorBytes = this.#floorOf(space);
     this.#freeBytes = freeBytes;
     this.#shortage = undefined;
     if (freeBytes < floorBytes) this.#shortage = { kind: 'disk-floor', freeBytes, floorBytes };

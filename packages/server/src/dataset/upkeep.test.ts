@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
 import { emptySnapshot } from '../chain/chain-snapshot.ts';
 import { AlarmBoard } from './alarm-board.ts';
-import { datasetLimits } from './dataset-limits.ts';
 import { Upkeep, type UpkeepDependencies } from './upkeep.ts';
 
 function upkeepWith(list: () => Promise<boolean>) {
@@ -18,7 +17,7 @@ function upkeepWith(list: () => Promise<boolean>) {
     alarms,
     clock,
   } as unknown as UpkeepDependencies;
-  return { upkeep: new Upkeep({ limits: datasetLimits }, dependencies), clock, alarms };
+  return { upkeep: new Upkeep(dependencies), clock, alarms };
 }
 
 test('behavior: failed work is repeated, also if no segment is added, and its alarm ends', async () => {

@@ -5,16 +5,11 @@ import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import type { ReadList } from '../chain/segment-lists.ts';
 import { indexByteLength } from '../segment/history/layout.ts';
 import type { AlarmBoard } from './alarm-board.ts';
-import type { DatasetLimits } from './dataset-limits.ts';
 import type { SnapshotLease } from './dataset-reader.ts';
 import { chooseIndex, type IndexJob } from './history/choose-index.ts';
 import type { MakeIndex } from './history/index-thread.ts';
 import type { SegmentFiles } from './segment-files.ts';
 import type { SegmentSealer } from './segment-sealer.ts';
-
-export interface UpkeepOptions {
-  readonly limits: DatasetLimits;
-}
 
 export interface UpkeepDependencies {
   readonly sealer: SegmentSealer;
@@ -25,6 +20,8 @@ export interface UpkeepDependencies {
   readonly removeUnused: () => Promise<unknown>;
   /** Without this function there are no indexes over segments. */
   readonly makeIndex: MakeIndex | undefined;
+  /** Measures how much a merge of indexes may write to the local disk. */
+  readonly spareBytes: () => Promise<number>;
   readonly alarms: AlarmBoard;
   readonly clock: Clock;
 }
@@ -38,7 +35,6 @@ const alarm = 'dataset-upkeep-failed';
  * after each new segment until there is nothing left to do. No query result changes.
  */
 export class Upkeep {
-  readonly #options: UpkeepOptions;
   readonly #dependencies: UpkeepDependencies;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -46,8 +42,7 @@ export class Upkeep {
   /** Whether a failed work is repeated later. */
   #isWaiting = false;
 
-  constructor(options: UpkeepOptions, dependencies: UpkeepDependencies) {
-    this.#options = options;
+  constructor(dependencies: UpkeepDependencies) {
     this.#dependencies = dependencies;
   }
 
@@ -115,11 +110,12 @@ export class Upkeep {
   }
 
   async #index(): Promise<boolean> {
-    const { acquire, readList, makeIndex, removeUnused } = this.#dependencies;
+    const { acquire, readList, makeIndex, removeUnused, spareBytes } = this.#dependencies;
     if (makeIndex === undefined) return false;
+    const limits = { spareBytes: await spareBytes() };
     const { snapshot, release } = acquire();
     try {
-      const job = await chooseIndex(snapshot, this.#options.limits, readList);
+      const job = await chooseIndex(snapshot, limits, readList);
       if (job === undefined || this.#stop.signal.aborted) return false;
       await this.#make(job, snapshot, makeIndex);
     } finally {

@@ -23,8 +23,6 @@ export interface RemoteDependencies extends OpenDatasetDependencies {
   readonly seed: number;
 }
 
-/** See `DatasetLimits.indexBytesMax`. Two such indexes cover about two terabytes of segments; each further terabyte or so adds one. */
-export const bucketIndexBytesMax = 64 * 2 ** 30;
 /** The interval between two searches for unused objects. */
 const collectEveryMs = 30 * 60_000;
 

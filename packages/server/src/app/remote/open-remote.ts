@@ -15,7 +15,6 @@ import { type OpenDatasetDependencies, openPlanned } from '../open-dataset.ts';
 import type { PlannedDataset } from '../plan-datasets.ts';
 import type { OpenedDataset } from '../running-dataset.ts';
 import {
-  bucketIndexBytesMax,
   collectRegularly,
   countersOf,
   openBucketOf,
@@ -47,7 +46,6 @@ async function openOwned(
   const open: OpenOwnedDependencies['open'] = (remote) => {
     const limits = {
       sealBlockCount: config.segmentBlockCount,
-      indexBytesMax: bucketIndexBytesMax,
     };
     return openPlanned(planned, { ...dependencies, remote: { ...remote, limits } });
   };

@@ -21,7 +21,6 @@ import { type OpenDatasetDependencies, openPlanned } from '../open-dataset.ts';
 import type { PlannedDataset } from '../plan-datasets.ts';
 import type { OpenedDataset } from '../running-dataset.ts';
 import {
-  bucketIndexBytesMax,
   collectRegularly,
   countersOf,
   openBucketOf,
@@ -97,7 +96,6 @@ export async function openReplica(
     limits: {
       groupBytesMax: Math.floor(feed.messageBytesMax * groupShare),
       sealBlockCount: segmentBlockCount,
-      indexBytesMax: bucketIndexBytesMax,
     },
   });
   try {

@@ -3,16 +3,19 @@ import { type ChainSnapshot, emptySnapshot, type IndexRun } from '../../chain/ch
 import { makeRun, noLists, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
 import { chooseIndex, indexCountMax } from './choose-index.ts';
 
-const limits = { indexBytesMax: 10_000_000 };
+const limits = { spareBytes: 10_000_000 };
 
 function runOf(first: number, count: number): IndexRun {
   const shape = { pageCount: 1, partCount: count, keyCount: count, listBytes: 0, numberBytes: 0 };
   return { id: `${first}`, first, last: first + count - 1, byteLength: count * 1_000, ...shape };
 }
 
-async function chooseRuns(indexes: readonly IndexRun[]): Promise<readonly IndexRun[] | undefined> {
+async function chooseRuns(
+  indexes: readonly IndexRun[],
+  { spareBytes } = limits,
+): Promise<readonly IndexRun[] | undefined> {
   const snapshot: ChainSnapshot = { ...emptySnapshot, indexes };
-  return (await chooseIndex(snapshot, limits, noLists))?.runs;
+  return (await chooseIndex(snapshot, { spareBytes }, noLists))?.runs;
 }
 
 test('limit: there are few indexes for any number of segments, and each key is written rarely', async () => {
@@ -45,6 +48,17 @@ test('behavior: indexes with slots between them are not merged', async () => {
   expect(await chooseRuns(apart)).toBeUndefined();
   const more = [...apart, runOf(apart.length * 10 - 5, 2)];
   expect(await chooseRuns(more)).toEqual(more.slice(-2));
+});
+
+test('limit: a merge of indexes needs twice their size of free space, and smaller ones are merged with less', async () => {
+  const large = Array.from({ length: indexCountMax - 1 }, (_, i) => runOf(i * 100, 100));
+  const small = [runOf(large.length * 100, 5), runOf(large.length * 100 + 5, 5)];
+  expect(await chooseRuns([...large, ...small], { spareBytes: 20_000 })).toEqual(small);
+  expect(await chooseRuns([...large, ...small], { spareBytes: 19_999 })).toBeUndefined();
+  const equal = [...large, runOf(large.length * 100, 100), runOf(indexCountMax * 100, 100)];
+  expect(await chooseRuns(equal, { spareBytes: 399_999 })).toBeUndefined();
+  expect((await chooseRuns(equal, { spareBytes: 400_000 }))?.length).toBe(2);
+  expect((await chooseRuns(equal, { spareBytes: 2_000_000 }))?.length).toBe(indexCountMax + 1);
 });
 
 test('limit: large segments at the end of the history are indexed as soon as there are more of them than one index covers', async () => {

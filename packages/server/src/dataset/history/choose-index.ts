@@ -12,8 +12,8 @@ import type { IndexInputs } from './index-thread.ts';
 export type IndexJob = Omit<IndexInputs, 'id'>;
 
 export interface IndexLimits {
-  /** Indexes above half this size are not merged. */
-  readonly indexBytesMax: number;
+  /** The free space of the local disk. A merge of indexes in a bucket holds them there twice: as copies, and merged. */
+  readonly spareBytes: number;
 }
 
 /** At the ends of the history, this many segments without an index are indexed together. */
@@ -85,14 +85,13 @@ function gapsOf({ start, indexes, lists, segments }: ChainSnapshot): Gap[] {
 }
 
 /**
- * Returns adjacent indexes that are merged, if there are too many. Of all choices it is the one whose largest index is smallest in comparison
+ * Returns adjacent indexes that are merged, if there are too many and the disk has space for a merge. Of all choices it is the one whose largest index is smallest in comparison
  * with the others together, so that a large index is written again only when there is much to add to it.
  */
 function chooseRuns(
-  all: readonly IndexRun[],
-  { indexBytesMax }: IndexLimits,
+  indexes: readonly IndexRun[],
+  { spareBytes }: IndexLimits,
 ): readonly IndexRun[] | undefined {
-  const indexes = all.filter(({ byteLength }) => byteLength * 2 <= indexBytesMax);
   if (indexes.length <= indexCountMax) return undefined;
   let chosen: readonly IndexRun[] | undefined;
   let leastShare = Number.POSITIVE_INFINITY;
@@ -102,6 +101,7 @@ function chooseRuns(
       const { byteLength } = elementAt(indexes, end);
       if (end > first && !isAdjacent(elementAt(indexes, end - 1), elementAt(indexes, end))) break;
       sum += byteLength;
+      if (sum * 2 > spareBytes) break;
       largest = Math.max(largest, byteLength);
       if (end === first || largest / sum >= leastShare) continue;
       leastShare = largest / sum;
