@@ -29,7 +29,7 @@ export async function read(url, count) {
   const client = createClient({ url, retry: { attemptsMax: 1 } });
   const head = await client.head();
   const query = {
-    fromBlock: head.number - 10,
+    fromBlock: Math.max(0, head.number - 10),
     includeAllBlocks: true,
     fields: { block: { parentHash: true }, transaction: { fee: true } },
     transactions: [{}],

@@ -120,6 +120,7 @@ const QUERIES: Readonly<Record<string, Omit<QueryBody, 'fromBlock'>>> = {
     instructions: [{ isCommitted: false, programId: programs.slice(0, 3), transaction: true }],
   },
   'headers of all blocks': { includeAllBlocks: true },
+  'hashes of all blocks': { includeAllBlocks: true, fields: { block: { hash: true } } },
   'an address that does not occur': { transactions: [{ feePayer: [`${'1'.repeat(31)}3`] }] },
   everything: {
     transactions: [{ instructions: true, balances: true, tokenBalances: true, logs: true }],
@@ -383,7 +384,8 @@ describe('a damaged segment', () => {
     ['classes', 'a program by d8 with related records'],
     ['sectionDictionary', 'everything'],
     ['checksums', 'everything'],
-    ['blocks.hash', 'headers of all blocks'],
+    ['blocks.number', 'headers of all blocks'],
+    ['blocks.hash', 'hashes of all blocks'],
   ])('error: segment-damaged in %s frees all memory', (name, queryName) => {
     const engine = new Engine({ cacheBytesMax: 1 << 26 });
     engine.open('whole', bytes);
