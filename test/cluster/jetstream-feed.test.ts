@@ -52,11 +52,22 @@ interface OpenOptions {
   readonly ports?: readonly number[];
 }
 
+/** Tries again while the servers do not respond: the test before may have restarted some, which are still electing their leaders. */
 async function open(dataset: string, given: OpenOptions = {}): Promise<JetStreamFeed> {
   const { ports = nats.ports, clock = systemClock, ...options } = given;
   const servers = ports.map((port) => `nats://127.0.0.1:${port}`);
   const rest = { bytesMax: 1 << 30, replicas: 3, leaseMs: 2_000, ...options };
-  const feed = await JetStreamFeed.open({ dataset, servers, ...rest }, { clock });
+  let feed: JetStreamFeed | undefined;
+  await waitUntil('the servers accept a feed', async () => {
+    try {
+      feed = await JetStreamFeed.open({ dataset, servers, ...rest }, { clock });
+      return true;
+    } catch (error) {
+      if (!isCodedError(error, 'feed-unreachable')) throw error;
+      return false;
+    }
+  });
+  if (feed === undefined) throw new Error('the feed was not opened');
   feeds.push(feed);
   return feed;
 }
