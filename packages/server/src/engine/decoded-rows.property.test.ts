@@ -44,7 +44,7 @@ const registries: readonly [IdlRegistry, IdlRegistry] = [
   ),
 ];
 
-/** The highest kind of damage. Those above it have no effect. */
+/** Kinds of damage are numbered from 0 to this. A kind that a function does not handle changes nothing. */
 const kindMax = 8;
 /** What is done to one of a few rows: the kind of damage, where, and with which bytes. */
 const damages = fc.array(

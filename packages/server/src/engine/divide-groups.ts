@@ -1,8 +1,8 @@
 import type { StoredGroup } from '../segment/layout/stored-group.ts';
 
 /**
- * Divides the row groups of a segment into parts: as few consecutive groups as have `blocksMin` blocks, and the rest. Returns the number of the
- * part of each group.
+ * Divides the row groups of a segment into parts. A part ends with the group with which it has at least `blocksMin` blocks; the last part may have
+ * fewer. Returns for each group the number of its part.
  */
 export function divideGroups(
   groups: readonly Pick<StoredGroup, 'blockCount'>[],

@@ -3,7 +3,7 @@ import { type ChainSnapshot, emptySnapshot, type IndexRun } from '../../chain/ch
 import { makeRun, noLists, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
 import { chooseIndex, indexCountMax } from './choose-index.ts';
 
-const limits = { spareBytes: 10_000_000 };
+const limits = { spareBytes: 20_000_000 };
 
 function runOf(first: number, count: number): IndexRun {
   const shape = { pageCount: 1, partCount: count, keyCount: count, listBytes: 0, numberBytes: 0 };
@@ -50,15 +50,15 @@ test('behavior: indexes with slots between them are not merged', async () => {
   expect(await chooseRuns(more)).toEqual(more.slice(-2));
 });
 
-test('limit: a merge of indexes needs twice their size of free space, and smaller ones are merged with less', async () => {
+test('limit: a merge of indexes needs four times their size of free space, and smaller ones are merged with less', async () => {
   const large = Array.from({ length: indexCountMax - 1 }, (_, i) => runOf(i * 100, 100));
   const small = [runOf(large.length * 100, 5), runOf(large.length * 100 + 5, 5)];
-  expect(await chooseRuns([...large, ...small], { spareBytes: 20_000 })).toEqual(small);
-  expect(await chooseRuns([...large, ...small], { spareBytes: 19_999 })).toBeUndefined();
+  expect(await chooseRuns([...large, ...small], { spareBytes: 40_000 })).toEqual(small);
+  expect(await chooseRuns([...large, ...small], { spareBytes: 39_999 })).toBeUndefined();
   const equal = [...large, runOf(large.length * 100, 100), runOf(indexCountMax * 100, 100)];
-  expect(await chooseRuns(equal, { spareBytes: 399_999 })).toBeUndefined();
-  expect((await chooseRuns(equal, { spareBytes: 400_000 }))?.length).toBe(2);
-  expect((await chooseRuns(equal, { spareBytes: 2_000_000 }))?.length).toBe(indexCountMax + 1);
+  expect(await chooseRuns(equal, { spareBytes: 799_999 })).toBeUndefined();
+  expect((await chooseRuns(equal, { spareBytes: 800_000 }))?.length).toBe(2);
+  expect((await chooseRuns(equal, { spareBytes: 4_000_000 }))?.length).toBe(indexCountMax + 1);
 });
 
 test('limit: large segments at the end of the history are indexed as soon as there are more of them than one index covers', async () => {

@@ -12,7 +12,7 @@ import type { IndexInputs } from './index-thread.ts';
 export type IndexJob = Omit<IndexInputs, 'id'>;
 
 export interface IndexLimits {
-  /** The free space of the local disk. A merge of indexes in a bucket holds them there twice: as copies, and merged. */
+  /** The free space of the local disk. A merge of indexes in a bucket holds them there twice, as copies and merged, and blocks need space too. */
   readonly spareBytes: number;
 }
 
@@ -26,6 +26,9 @@ const segmentBytesMax = 1 << 30;
  * 550,000 segments.
  */
 export const indexCountMax = 6;
+
+/** A merge needs twice the size of the indexes, and uses at most half of the free space. */
+const spaceFactor = 4;
 
 export async function chooseIndex(
   snapshot: ChainSnapshot,
@@ -101,7 +104,7 @@ function chooseRuns(
       const { byteLength } = elementAt(indexes, end);
       if (end > first && !isAdjacent(elementAt(indexes, end - 1), elementAt(indexes, end))) break;
       sum += byteLength;
-      if (sum * 2 > spareBytes) break;
+      if (sum * spaceFactor > spareBytes) break;
       largest = Math.max(largest, byteLength);
       if (end === first || largest / sum >= leastShare) continue;
       leastShare = largest / sum;

@@ -278,6 +278,6 @@ function readKeyTexts(segment: Segment, ids: readonly number[]): ReadonlyMap<num
       keys.set(span.subarray(at, at + keyBytes), from * keyBytes);
     }
   }
-  const texts = new KeyTexts(ids.length, () => keys);
+  const texts = new KeyTexts(sorted.length, () => keys);
   return new Map(Array.from(sorted, (id, i) => [id, texts.at(i)]));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeInts, packedUnits, plainUnits } from './unit.ts';
+import { decodeInts, decodeUnit, decodeUnitInto, packedUnits, plainUnits } from './unit.ts';
 
 test('behavior: sums are those of the single values, whether a column is packed, plain or constant', () => {
   const column = fc.oneof(
@@ -25,4 +25,15 @@ test('behavior: sums of values with more than 32 bits are exact', () => {
   const { stored, ...entry } = packedUnits.ints(values);
   const sums = [...decodeInts(stored, entry, 'column').sums()];
   expect(sums).toEqual([0, 2 ** 40, 2 ** 40 + 3, 2 ** 40 + 2 ** 33 + 4]);
+});
+
+test('error: segment-damaged: an uncompressed unit of another length than its entry says is refused', () => {
+  const { stored, ...entry } = plainUnits.bytes(Uint8Array.of(1, 2, 3));
+  const refused = expect.objectContaining({ code: 'segment-damaged' });
+  for (const rawLength of [2, 4]) {
+    const other = { ...entry, rawLength, count: rawLength };
+    expect(() => decodeUnit(stored, other, 'unit')).toThrow(refused);
+    const target = new Uint8Array(rawLength);
+    expect(() => decodeUnitInto(stored, other, 'unit', target)).toThrow(refused);
+  }
 });

@@ -118,7 +118,7 @@ function planesFor(values: Uint32Array | BigUint64Array): number {
 /** Verifies and decompresses a unit. Errors use `name` for it. */
 export function decodeUnit(stored: Uint8Array, entry: UnitEntry, name: string): Uint8Array {
   verifyUnit(stored, entry, name);
-  if (entry.codec === CODEC.raw) return stored;
+  if (entry.codec === CODEC.raw && stored.length === entry.rawLength) return stored;
   const raw =
     entry.codec === CODEC.lz4
       ? decompress(stored, entry.rawLength)

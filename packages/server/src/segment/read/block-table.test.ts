@@ -18,6 +18,18 @@ test('error: segment-damaged: a count of blocks that the table does not have is 
   );
 });
 
+test('error: segment-damaged: a column of hashes that lacks one is refused when the table is read', () => {
+  const columns = {
+    blockCount: 2,
+    readBlockInts: () => new PlaneInts(Uint8Array.of(1), 2, 1, true),
+    blockBytesOf: () => 32,
+    readBlockBytes: () => new Uint8Array(32),
+  };
+  expect(() => new BlockHeaders(columns)).toThrow(
+    expect.objectContaining({ code: 'segment-damaged' }),
+  );
+});
+
 test('behavior: a segment reports the memory of its block table when it is read, and of the texts of hashes when they are made', () => {
   const blockCount = 1_000;
   const blocks = Array.from({ length: blockCount }, (_, slot) => sampleBlock(slot));

@@ -55,6 +55,8 @@ export class BlockHeaders {
     this.#timestamps = columns.readBlockInts('timestamp');
     this.#timestampNull = columns.readBlockInts('timestampNull');
     this.#hashes = keyTexts(columns, 'hash');
+    if (this.#hashes.length !== blockCount)
+      throw damaged('blocks.hash', 'it does not have a value for each block');
     this.#parentKinds = columns.readBlockInts('parentHashKind');
     this.#storedParents = keyTexts(columns, 'parentHash');
   }

@@ -197,7 +197,7 @@ export class Segment {
     return { headers, counts };
   }
 
-  /** The next read of this thread overwrites the result. */
+  /** The result is valid until the thread reads anything else of a segment. */
   #readBlockBytes(name: ByteBlockColumn): Uint8Array {
     const { id } = BLOCK_COLUMNS[name];
     const entry = this.partEntry(PART.blockColumn, id);
@@ -344,7 +344,7 @@ export class Segment {
     return decodeUnit(stored, entry, name);
   }
 
-  /** Returns bytes that are decoded at once. The next call overwrites them. */
+  /** Returns bytes that the caller decodes before it reads anything else: the next call overwrites them. */
   #readScratch(offset: number, length: number): Uint8Array {
     const target = scratchOf(length);
     return target.subarray(0, this.bytes.readInto(offset, target));
