@@ -26,6 +26,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from '../../packages/server/bin/build.js';
 import { readOptions } from '../read-options.mjs';
+import { readMemoryParts } from './memory-parts.mjs';
 import { describeSamples, drawSamples, slopeOf } from './report.mjs';
 
 const usage = `usage: npm run soak -- [--hours N | --minutes N] [--out FOLDER] [--followers N] [--slot-ms N] [--keep N]
@@ -51,6 +52,8 @@ const durationMs = values.hours
   : Number(values.minutes ?? 5) * 60_000;
 const hourMs = 3_600_000;
 const sampleEveryMs = Math.min(10_000, durationMs / 40);
+/** A line of progress is written after this many samples: once a minute in a long run. */
+const progressCount = 6;
 const slopeMax = 0.01;
 const program = join(
   dirname(fileURLToPath(import.meta.url)),
@@ -288,6 +291,7 @@ async function sample() {
   samples.push({
     ms: Date.now() - startMs,
     'memory MB': rss,
+    ...readMemoryParts(pid),
     'answers MB': metric('sluice_answer_cache_bytes') / 2 ** 20,
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
     'disk MB': disk,
@@ -296,6 +300,13 @@ async function sample() {
     'log KB': logBytes / 1024,
     blocks,
   });
+}
+
+function describeProgress() {
+  const { ms, ...values } = samples.at(-1);
+  const texts = Object.entries(values).map(([name, value]) => `${name} ${value.toFixed(1)}`);
+  const leftMinutes = Math.max(0, durationMs - ms) / 60_000;
+  return `minute ${(ms / 60_000).toFixed(1)}, ${leftMinutes.toFixed(0)} left: ${texts.join(', ')}`;
 }
 
 process.stderr.write(`soak: ${url}, data in ${work}\n`);
@@ -312,6 +323,7 @@ process.once('SIGINT', () => {
 while (!isOver && Date.now() - startMs < durationMs && faults.length === 0) {
   await sleep(sampleEveryMs);
   await sample();
+  if (samples.length % progressCount === 0) process.stderr.write(`${describeProgress()}\n`);
 }
 const { alarms = [] } = await (await fetch(`${dataset}/status`)).json();
 for (const { code } of alarms) faults.push(`the alarm ${code} is active`);
@@ -336,6 +348,8 @@ process.stdout.write(
 );
 const note = isJudged ? '' : ' (a run of less than two hours is not judged)';
 process.stdout.write(`slope of memory over the last hour: ${(slope * 100).toFixed(2)} %${note}\n`);
+for (const name of Object.keys(readMemoryParts(process.pid) ?? {}))
+  process.stdout.write(`  ${name}: ${(slopeOf(samples, name, hourMs) * 100).toFixed(2)} %\n`);
 if (values.out !== undefined) {
   mkdirSync(values.out, { recursive: true });
   writeFileSync(join(values.out, 'soak.json'), `${JSON.stringify({ counts, slope, samples })}\n`);
