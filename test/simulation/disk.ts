@@ -1,15 +1,10 @@
 /** The disk as one process sees it: every operation takes simulated time, and none completes after the process was killed. */
-import { CodedError } from '@sluice/base/errors';
+import { CodedError, isCodedError } from '@sluice/base/errors';
 import type { Random } from '@sluice/base/random';
-import type {
-  IndexFiles,
-  IndexReply,
-  MakeIndex,
-} from '../../packages/server/src/dataset/history/index-thread.ts';
-import { makeIndex } from '../../packages/server/src/dataset/history/make-index.ts';
+import type { MakeIndex } from '../../packages/server/src/dataset/history/index-thread.ts';
 import type { Fs, FsFile, OpenMode } from '../../packages/server/src/storage/fs.ts';
-import type { WriteAt } from '../../packages/server/src/storage/range-file.ts';
 import type { SimFs } from '../../packages/server/src/storage/testing/sim-fs.ts';
+import { makeIndexInTurn } from './make-index.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 
 export interface DiskDependencies {
@@ -49,30 +44,19 @@ export class ProcessDisk implements Fs {
   }
 
   /** Makes an index as the thread does: its file is durable, or does not exist. */
-  readonly makeIndex: MakeIndex = async (files) => {
+  readonly makeIndex: MakeIndex = async (files, _signal, transfer) => {
+    const { disk } = this.#dependencies;
     await this.#pause();
-    const reply = this.#tryIndex(files);
+    const write = async (path: string, bytes: Uint8Array) => disk.writeRaw(path, bytes);
+    const reply = await makeIndexInTurn(files, disk, write, transfer).catch((error: unknown) => {
+      if (isCodedError(error)) throw error;
+      // An error of the operating system ends the thread.
+      throw new CodedError('segment-merge-failed', {}, { cause: error });
+    });
     await this.#pause();
     if (reply.kind === 'failed') throw new CodedError(reply.code, reply.detail as never);
     return reply.shape;
   };
-
-  #tryIndex(files: IndexFiles): IndexReply {
-    const { disk } = this.#dependencies;
-    try {
-      return makeIndex(files, {
-        openFile: (path) => disk.openRange(path),
-        writeFile: (path, fill) => {
-          const { result, bytes } = collectWrites(fill);
-          disk.writeRaw(path, bytes);
-          return result;
-        },
-      });
-    } catch {
-      // An error of the operating system ends the thread.
-      return { kind: 'failed', code: 'segment-merge-failed', detail: {} };
-    }
-  }
 
   /** The effect and its report are separate events, so that a kill can come between them. */
   async #do<Result>(work: (disk: SimFs) => Promise<Result>): Promise<Result> {
@@ -87,17 +71,4 @@ export class ProcessDisk implements Fs {
     const ms = random.chance(0.01) ? random.unit() * slowMs() : random.unit() * 3;
     return scheduler.delay(ms, life);
   }
-}
-
-export function collectWrites<Result>(fill: (write: WriteAt) => Result) {
-  let bytes = new Uint8Array(0);
-  const result = fill((position, part) => {
-    if (position + part.length > bytes.length) {
-      const grown = new Uint8Array(position + part.length);
-      grown.set(bytes);
-      bytes = grown;
-    }
-    bytes.set(part, position);
-  });
-  return { result, bytes };
 }

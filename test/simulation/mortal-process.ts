@@ -1,11 +1,10 @@
 /** A process on a simulated machine that ends at a chosen operation: from then on, nothing that it awaits ever completes. */
 import type { MakeIndex } from '../../packages/server/src/dataset/history/index-thread.ts';
-import { makeIndex } from '../../packages/server/src/dataset/history/make-index.ts';
 import type { ObjectStore } from '../../packages/server/src/object-store/object-store.ts';
 import type { MemoryStore } from '../../packages/server/src/object-store/testing/memory-store.ts';
 import { type Fs, type FsFile, writeFileAtomically } from '../../packages/server/src/storage/fs.ts';
 import { type SimFs, SimKilled } from '../../packages/server/src/storage/testing/sim-fs.ts';
-import { collectWrites } from './disk.ts';
+import { makeIndexInTurn } from './make-index.ts';
 
 export interface MortalProcess {
   readonly fs: Fs;
@@ -100,19 +99,13 @@ function guardFs(disk: SimFs, guard: Guard): Fs {
 
 /** Makes an index as the thread does: its file gets its name when it is durable. */
 function indexMaker(disk: SimFs, fs: Fs): MakeIndex {
-  return async (files) => {
-    let bytes = new Uint8Array(0);
-    const reply = makeIndex(files, {
-      openFile: (path) => disk.openRange(path),
-      writeFile: (_path, fill) => {
-        const collected = collectWrites(fill);
-        bytes = collected.bytes;
-        return collected.result;
-      },
-    });
+  const write = (path: string, bytes: Uint8Array) => {
+    const at = path.lastIndexOf('/');
+    return writeFileAtomically(fs, path.slice(0, at), path.slice(at + 1), [bytes]);
+  };
+  return async (files, _signal, transfer) => {
+    const reply = await makeIndexInTurn(files, disk, write, transfer);
     if (reply.kind === 'failed') throw new SimKilled('an index cannot be made');
-    const at = files.target.lastIndexOf('/');
-    await writeFileAtomically(fs, files.target.slice(0, at), files.target.slice(at + 1), [bytes]);
     return reply.shape;
   };
 }

@@ -40,6 +40,7 @@ export function chooseSettings(random: Random, only?: StorageKind): WorldSetting
       sealBlockCount: isLong ? 1 : random.between(2, 12),
       mergeBytes: isLong ? 1 : random.pick([4_096, 16_384, 65_536]),
       mergeCount: random.between(2, 4),
+      longMergeBytes: isLong ? 20_000 : 1 << 30,
     },
     retention,
     start: isBackfilled ? { kind: 'latest' } : { kind: 'genesis' },

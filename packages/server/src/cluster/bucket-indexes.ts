@@ -1,20 +1,29 @@
 /** The indexes over segments of a dataset in an object store. An index is stored in pieces, because a store limits the size of an object. */
+import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
 import type { IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import { indexFile } from '../chain/segment-lists.ts';
-import type { IndexInputs, MakeIndex, OpenIndexFile } from '../dataset/history/index-thread.ts';
+import type {
+  IndexInputs,
+  IndexTransfer,
+  MakeIndex,
+  OpenIndexFile,
+} from '../dataset/history/index-thread.ts';
 import type { CachedObject } from '../object-store/cached-object.ts';
 import type { ObjectCache } from '../object-store/object-cache.ts';
 import type { ObjectInfo, ObjectStore } from '../object-store/object-store.ts';
 import { damaged } from '../segment/encoding/unit.ts';
 import { type IndexShape, indexByteLength } from '../segment/history/layout.ts';
 import { verifyIndex } from '../segment/history/read-index.ts';
-import type { Fs } from '../storage/fs.ts';
+import { type Fs, readWholeFile } from '../storage/fs.ts';
+import { ReadAhead } from './read-ahead.ts';
 
 export interface BucketIndexesOptions {
   readonly dataset: string;
-  /** For the files of which an index is made. They are removed afterwards. */
+  /** For the files of which an index is made, and pieces of it. They are removed afterwards. */
   readonly workFolder: string;
+  /** The names of the objects depend on it, so it is the same for all processes. */
+  readonly pieceBytes?: number;
 }
 
 export interface BucketIndexesDependencies {
@@ -33,7 +42,7 @@ export interface LocalFile {
 type Parts = Iterable<readonly [number, Uint8Array]> | AsyncIterable<readonly [number, Uint8Array]>;
 
 /** An upload holds one piece in memory. */
-const pieceBytes = 64 << 20;
+const defaultPieceBytes = 64 << 20;
 
 type WrittenObject = Pick<ObjectInfo, 'key' | 'byteLength'>;
 
@@ -43,13 +52,8 @@ interface Piece {
   readonly byteLength: number;
 }
 
-/** Returns the pieces of an index, whose names follow from its name. */
-function piecesOf({ id, byteLength }: Pick<IndexRun, 'id' | 'byteLength'>): Piece[] {
-  return Array.from({ length: Math.ceil(byteLength / pieceBytes) }, (_, number) => {
-    const start = number * pieceBytes;
-    const end = Math.min(byteLength, start + pieceBytes);
-    return { name: `${id}.${number}`, start, byteLength: end - start };
-  });
+function pieceName(id: string, number: number): string {
+  return `${id}.${number}`;
 }
 
 type ReadPart = (piece: Piece, start: number, byteLength: number) => Promise<Uint8Array>;
@@ -85,7 +89,7 @@ export class BucketIndexes {
   }
 
   open(run: IndexRun): OpenIndexFile {
-    const pieces = piecesOf(run);
+    const pieces = this.#piecesOf(run);
     return {
       read: (position, length) =>
         readPieces(pieces, { position, length }, (piece, start, count) =>
@@ -98,36 +102,60 @@ export class BucketIndexes {
     };
   }
 
-  /** Fetches the inputs, makes the index of them on the local disk and uploads it. */
+  /** Makes an index of segments on the local disk and uploads it. Merges indexes in the store, with a few pieces of the new one on the disk. */
   async make(
     { id, segments, runs }: IndexInputs,
     make: MakeIndex,
     signal: AbortSignal,
   ): Promise<IndexShape> {
     const { fs, readSegment } = this.#dependencies;
-    const { workFolder: folder } = this.#options;
-    await fs.removeFolder(folder);
+    const folder = `${this.#options.workFolder}/${id}`;
     await fs.makeFolder(folder);
     try {
+      const target = `${folder}/${id}`;
+      if (runs.length > 0) {
+        const names = runs.map((run) => run.id);
+        return await make({ segments: [], runs: names, target }, signal, this.#transfer(id, runs));
+      }
       const segmentFiles = [];
       for (const [i, { segment, first, last }] of segments.entries()) {
         const path = `${folder}/segment-${i}`;
         await writeFile({ fs, path }, [[0, await readSegment(segment)]]);
         segmentFiles.push({ path, first, last });
       }
-      const runFiles: string[] = [];
-      for (const [i, run] of runs.entries()) {
-        const path = `${folder}/index-${i}`;
-        await this.download(run, { fs, path });
-        runFiles.push(path);
-      }
-      const target = `${folder}/${id}`;
-      const shape = await make({ segments: segmentFiles, runs: runFiles, target }, signal);
+      const shape = await make({ segments: segmentFiles, runs: [], target }, signal);
       await this.upload({ id, byteLength: indexByteLength(shape) }, { fs, path: target });
       return shape;
     } finally {
       await fs.removeFolder(folder);
     }
+  }
+
+  /** Inputs are read from the store and not through the cache, whose content is of more use than all of them. */
+  #transfer(id: string, runs: readonly IndexRun[]): IndexTransfer {
+    const { store, fs } = this.#dependencies;
+    const readers = new Map(
+      runs.map((run) => {
+        const pieces = this.#piecesOf(run);
+        const readRange = (position: number, length: number) =>
+          readPieces(pieces, { position, length }, (piece, start, count) =>
+            store.get(this.#keyOf(piece), { start, end: start + count }),
+          );
+        return [run.id, new ReadAhead(run.byteLength, readRange)];
+      }),
+    );
+    return {
+      pieceBytes: this.#pieceBytes,
+      read: async (name, position, length) => {
+        const reader = readers.get(name);
+        assert(reader !== undefined, 'an index that is read is one of the inputs');
+        return reader.read(position, length);
+      },
+      store: async (number, path) => {
+        await this.#put(pieceName(id, number), await readWholeFile(fs, path));
+        await fs.remove(path);
+      },
+    };
   }
 
   /** Copies a local file of an index to the store, without the pieces for which `isStored` returns true. Returns the others. */
@@ -136,19 +164,13 @@ export class BucketIndexes {
     { fs, path }: LocalFile,
     isStored: (key: string, byteLength: number) => boolean = () => false,
   ): Promise<readonly WrittenObject[]> {
-    const { store } = this.#dependencies;
     const written: WrittenObject[] = [];
     const file = await fs.openFile(path, 'read');
     try {
-      for (const piece of piecesOf(run)) {
-        const key = this.#keyOf(piece);
-        if (isStored(key, piece.byteLength)) continue;
+      for (const piece of this.#piecesOf(run)) {
+        if (isStored(this.#keyOf(piece), piece.byteLength)) continue;
         const bytes = await file.read(piece.start, piece.byteLength);
-        await store.put(key, bytes);
-        const stored = await store.head(key);
-        if (stored?.byteLength !== piece.byteLength)
-          throw new CodedError('store-upload-differs', { segment: piece.name });
-        written.push({ key, byteLength: piece.byteLength });
+        written.push(await this.#put(piece.name, bytes));
       }
       return written;
     } finally {
@@ -156,10 +178,20 @@ export class BucketIndexes {
     }
   }
 
+  async #put(name: string, bytes: Uint8Array): Promise<WrittenObject> {
+    const { store } = this.#dependencies;
+    const key = this.#keyOf({ name });
+    await store.put(key, bytes);
+    const stored = await store.head(key);
+    if (stored?.byteLength !== bytes.length)
+      throw new CodedError('store-upload-differs', { segment: name });
+    return { key, byteLength: bytes.length };
+  }
+
   /** Reads the whole index from the store and verifies all of its checksums. */
   async verify(run: IndexRun): Promise<void> {
     const { store } = this.#dependencies;
-    const pieces = piecesOf(run);
+    const pieces = this.#piecesOf(run);
     // Pages and the lists that continue them are read in turn, so two pieces are in use at a time.
     const held = new Map<Piece, Uint8Array>();
     const readPart: ReadPart = async (piece, start, count) => {
@@ -179,18 +211,19 @@ export class BucketIndexes {
 
   /** Removes an index from the store. */
   async remove(run: IndexRun): Promise<void> {
-    for (const piece of piecesOf(run)) await this.#dependencies.store.remove(this.#keyOf(piece));
+    for (const piece of this.#piecesOf(run))
+      await this.#dependencies.store.remove(this.#keyOf(piece));
   }
 
   /** Returns whether the store has an index, by the sizes of its objects. */
   isComplete(run: IndexRun, isStored: (key: string, byteLength: number) => boolean): boolean {
-    return piecesOf(run).every((piece) => isStored(this.#keyOf(piece), piece.byteLength));
+    return this.#piecesOf(run).every((piece) => isStored(this.#keyOf(piece), piece.byteLength));
   }
 
   /** Copies an index from the store to a new local file. */
   async download(run: IndexRun, target: LocalFile): Promise<void> {
     const { store } = this.#dependencies;
-    const pieces = piecesOf(run);
+    const pieces = this.#piecesOf(run);
     const read = async function* (keyOf: (piece: Piece) => string) {
       for (const piece of pieces) yield [piece.start, await store.get(keyOf(piece))] as const;
     };
@@ -200,7 +233,20 @@ export class BucketIndexes {
     );
   }
 
-  #keyOf({ name }: Piece): string {
+  /** Returns the pieces of an index, whose names follow from its name. */
+  #piecesOf({ id, byteLength }: Pick<IndexRun, 'id' | 'byteLength'>): Piece[] {
+    return Array.from({ length: Math.ceil(byteLength / this.#pieceBytes) }, (_, number) => {
+      const start = number * this.#pieceBytes;
+      const end = Math.min(byteLength, start + this.#pieceBytes);
+      return { name: pieceName(id, number), start, byteLength: end - start };
+    });
+  }
+
+  get #pieceBytes(): number {
+    return this.#options.pieceBytes ?? defaultPieceBytes;
+  }
+
+  #keyOf({ name }: Pick<Piece, 'name'>): string {
     return `${this.#options.dataset}/${indexFile({ id: name })}`;
   }
 

@@ -26,6 +26,7 @@ export interface BucketSegmentsDependencies {
 }
 
 export class BucketSegments implements SegmentFiles {
+  readonly isLocal = false;
   readonly #dataset: string;
   readonly #dependencies: BucketSegmentsDependencies;
   readonly indexes: BucketIndexes;

@@ -20,6 +20,8 @@ export interface DatasetLimits {
   /** Small segments are merged into large ones of this size, at least this many at a time. */
   readonly mergeBytes: number;
   readonly mergeCount: number;
+  /** A merge of more bytes of indexes takes minutes to hours, so that other work goes on beside it. */
+  readonly longMergeBytes: number;
 }
 
 export const datasetLimits: DatasetLimits = {
@@ -35,4 +37,5 @@ export const datasetLimits: DatasetLimits = {
   sealBytes: 32 * megabyte,
   mergeBytes: 256 * megabyte,
   mergeCount: 4,
+  longMergeBytes: 1024 * megabyte,
 };

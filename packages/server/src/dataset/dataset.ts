@@ -428,7 +428,9 @@ async function openParts(
     acquire: () => leases.acquire(chain.visible),
     removeUnused: remove,
     makeIndex: dependencies.makeIndex,
-    spareBytes: () => writer.space.spareBytes(),
+    spareBytes: async () =>
+      segments.isLocal ? await writer.space.spareBytes() : Number.POSITIVE_INFINITY,
+    longMergeBytes: limits.longMergeBytes,
     alarms,
     clock,
   });

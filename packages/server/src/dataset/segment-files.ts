@@ -11,6 +11,8 @@ import type { IndexInputs, MakeIndex, OpenIndexFile } from './history/index-thre
  * A file is announced in the chain before it is written, and the chain refers to it after that.
  */
 export interface SegmentFiles {
+  /** Whether the files take space on the disk of this machine, other than in a cache. */
+  readonly isLocal: boolean;
   /** Returns the path of a segment's file on this machine. */
   path(segment: SealedSegment): string;
   /** Returns where a segment is that has to be fetched first; undefined if `path` is enough. */
@@ -25,7 +27,7 @@ export interface SegmentFiles {
   writeList(list: SegmentList, bytes: Uint8Array): Promise<void>;
   /** Opens an index over segments. Failures may also occur when it is read. */
   openIndex(run: IndexRun): Promise<OpenIndexFile>;
-  /** Stores an index durably that `make` makes of local files. */
+  /** Stores an index durably that `make` makes. */
   makeIndex(inputs: IndexInputs, make: MakeIndex, signal: AbortSignal): Promise<IndexShape>;
   /**
    * Removes files that no state on this machine needs, given relative to the dataset's folder. Returns those that no longer exist for any

@@ -22,6 +22,7 @@ import type { BuiltSegment } from './merge/built-segment.ts';
 import type { SegmentFiles } from './segment-files.ts';
 
 export class SegmentStore implements SegmentFiles {
+  readonly isLocal = true;
   readonly #fs: Fs;
   readonly #folder: string;
 

@@ -1,8 +1,9 @@
 import { CodedError } from '@sluice/base/errors';
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
-import { emptySnapshot } from '../chain/chain-snapshot.ts';
+import { emptySnapshot, type IndexRun } from '../chain/chain-snapshot.ts';
 import { AlarmBoard } from './alarm-board.ts';
+import type { IndexInputs } from './history/index-thread.ts';
 import { Upkeep, type UpkeepDependencies } from './upkeep.ts';
 
 function upkeepWith(list: () => Promise<boolean>) {
@@ -57,5 +58,85 @@ test('behavior: a process that no longer writes the dataset leaves the work to i
   causes.push('feed-fenced');
   await clock.advance(100_000);
   expect(causes).toHaveLength(1);
+  await upkeep.close();
+});
+
+/** Upkeep of indexes whose merges end when the test lets them. */
+function upkeepOfIndexes() {
+  const clock = new ManualClock();
+  const alarms = new AlarmBoard(clock);
+  const shape = { pageCount: 1, partCount: 1, keyCount: 1, listBytes: 0, numberBytes: 0 };
+  let indexes: IndexRun[] = Array.from({ length: 7 }, (_, i) => ({
+    ...shape,
+    id: `old-${i}`,
+    first: i * 10,
+    last: i * 10 + 9,
+    byteLength: 1_000,
+  }));
+  const merges: { readonly count: number; readonly end: (error?: Error) => void }[] = [];
+  const log: string[] = [];
+  const dependencies = {
+    sealer: {
+      list: async () => false,
+      merge: async () => {
+        log.push('merge');
+        return false;
+      },
+      addIndex: async (id: string, make: () => Promise<IndexRun>) => {
+        const run = await make();
+        const isReplaced = ({ first, last }: IndexRun) => first >= run.first && last <= run.last;
+        indexes = [...indexes.filter((index) => !isReplaced(index)), { ...run, id }];
+        indexes.sort((a, b) => a.first - b.first);
+      },
+    },
+    segments: {
+      makeIndex: ({ runs }: IndexInputs) =>
+        new Promise((resolve, reject) => {
+          const end = (error?: Error) => (error === undefined ? resolve(shape) : reject(error));
+          merges.push({ count: runs.length, end });
+        }),
+    },
+    acquire: () => ({ snapshot: { ...emptySnapshot, indexes }, release: () => undefined }),
+    readList: async () => [],
+    removeUnused: async () => true,
+    makeIndex: async () => shape,
+    spareBytes: async () => 1_000_000_000,
+    longMergeBytes: 5_000,
+    alarms,
+    clock,
+  } as unknown as UpkeepDependencies;
+  const add = (first: number) =>
+    indexes.push({ ...shape, id: `new-${first}`, first, last: first + 9, byteLength: 100 });
+  return { upkeep: new Upkeep(dependencies), merges, log, alarms, clock, add, ids: () => indexes };
+}
+
+test('behavior: other work goes on beside a long merge of indexes, and a failed one is repeated', async () => {
+  const { upkeep, merges, log, alarms, clock, add, ids } = upkeepOfIndexes();
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  upkeep.start();
+  await settle();
+  expect(merges.map(({ count }) => count)).toEqual([7]);
+  const before = log.length;
+  for (const first of [70, 80, 90]) add(first);
+  upkeep.start();
+  await settle();
+  expect(log.length).toBeGreaterThan(before);
+  // The new ones are merged with each other, and not with those that are being merged.
+  expect(merges.map(({ count }) => count)).toEqual([7, 3]);
+  merges[1]?.end();
+  await settle();
+  expect(ids()).toHaveLength(8);
+  merges[0]?.end(new CodedError('store-unreachable', {}));
+  await settle();
+  expect(alarms.list()).toMatchObject([{ code: 'dataset-upkeep-failed' }]);
+  await clock.advance(30_000);
+  await settle();
+  expect(merges).toHaveLength(3);
+  // The alarm lasts until the repeated merge has succeeded.
+  expect(alarms.list()).toMatchObject([{ code: 'dataset-upkeep-failed' }]);
+  merges[2]?.end();
+  await upkeep.done();
+  expect(alarms.list()).toEqual([]);
+  expect(ids().length).toBeLessThanOrEqual(6);
   await upkeep.close();
 });

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Clock } from '@sluice/base/clock';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
-import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
+import type { ChainSnapshot, IndexRun } from '../chain/chain-snapshot.ts';
 import type { ReadList } from '../chain/segment-lists.ts';
 import { indexByteLength } from '../segment/history/layout.ts';
 import type { AlarmBoard } from './alarm-board.ts';
@@ -20,8 +20,9 @@ export interface UpkeepDependencies {
   readonly removeUnused: () => Promise<unknown>;
   /** Without this function there are no indexes over segments. */
   readonly makeIndex: MakeIndex | undefined;
-  /** Measures how much a merge of indexes may write to the local disk. */
+  /** Measures how much a merge of indexes may write. */
   readonly spareBytes: () => Promise<number>;
+  readonly longMergeBytes: number;
   readonly alarms: AlarmBoard;
   readonly clock: Clock;
 }
@@ -41,6 +42,9 @@ export class Upkeep {
   #isDue = false;
   /** Whether a failed work is repeated later. */
   #isWaiting = false;
+  /** A long merge of indexes, beside which other work goes on. */
+  #longMerge: { readonly runs: readonly IndexRun[]; readonly done: Promise<void> } | undefined;
+  #hasLongMergeFailed = false;
 
   constructor(dependencies: UpkeepDependencies) {
     this.#dependencies = dependencies;
@@ -57,12 +61,16 @@ export class Upkeep {
 
   /** Resolves when there is nothing left to do, or the work has failed. */
   async done(): Promise<void> {
-    await this.#running;
+    for (;;) {
+      const work = this.#running ?? this.#longMerge?.done;
+      if (work === undefined) return;
+      await work;
+    }
   }
 
   async close(): Promise<void> {
     this.#stop.abort();
-    await this.#running;
+    await this.done();
   }
 
   async #run(): Promise<void> {
@@ -74,12 +82,19 @@ export class Upkeep {
         if ((await this.#list()) || (await this.#merge()) || (await this.#index()))
           this.#isDue = true;
       }
-      alarms.clear(alarm);
+      if (!this.#hasLongMergeFailed) alarms.clear(alarm);
     } catch (error) {
-      if (!isCodedError(error)) throw error;
-      if (this.#stop.signal.aborted) return;
-      // Another process writes the dataset now, and does this work.
-      if (isFenced(error)) return alarms.clear(alarm);
+      this.#handle(error);
+    }
+  }
+
+  #handle(error: unknown): void {
+    const { alarms } = this.#dependencies;
+    if (!isCodedError(error)) throw error;
+    if (this.#stop.signal.aborted) return;
+    // Another process writes the dataset now, and does this work.
+    if (isFenced(error)) alarms.clear(alarm);
+    else {
       alarms.raise(alarm, error);
       void this.#retry();
     }
@@ -110,22 +125,50 @@ export class Upkeep {
   }
 
   async #index(): Promise<boolean> {
-    const { acquire, readList, makeIndex, removeUnused, spareBytes } = this.#dependencies;
+    const { acquire, readList, makeIndex, spareBytes, longMergeBytes } = this.#dependencies;
     if (makeIndex === undefined) return false;
-    const limits = { spareBytes: await spareBytes() };
-    const { snapshot, release } = acquire();
-    try {
-      const job = await chooseIndex(snapshot, limits, readList);
-      if (job === undefined || this.#stop.signal.aborted) return false;
-      await this.#make(job, snapshot, makeIndex);
-    } finally {
-      release();
+    const busy = this.#longMerge?.runs ?? [];
+    const limits = { spareBytes: await spareBytes(), longMergeBytes, busy };
+    const lease = acquire();
+    const job = await chooseIndex(lease.snapshot, limits, readList).catch((error: unknown) => {
+      lease.release();
+      throw error;
+    });
+    const bytes = job?.runs.reduce((sum, { byteLength }) => sum + byteLength, 0) ?? 0;
+    const isLong = bytes > longMergeBytes;
+    if (job === undefined || this.#stop.signal.aborted || (isLong && this.#isWaiting)) {
+      lease.release();
+      return false;
     }
-    await removeUnused();
+    const work = this.#make(job, lease, makeIndex);
+    if (!isLong) await work;
+    else this.#longMerge = { runs: job.runs, done: this.#finishLong(work) };
     return true;
   }
 
-  async #make(job: IndexJob, { version }: ChainSnapshot, makeIndex: MakeIndex): Promise<void> {
+  async #finishLong(work: Promise<void>): Promise<void> {
+    try {
+      await work;
+      this.#hasLongMergeFailed = false;
+      this.#longMerge = undefined;
+      this.start();
+    } catch (error) {
+      this.#hasLongMergeFailed = true;
+      this.#longMerge = undefined;
+      this.#handle(error);
+    }
+  }
+
+  async #make(job: IndexJob, lease: SnapshotLease, makeIndex: MakeIndex): Promise<void> {
+    try {
+      await this.#addIndex(job, lease.snapshot, makeIndex);
+    } finally {
+      lease.release();
+    }
+    await this.#dependencies.removeUnused();
+  }
+
+  async #addIndex(job: IndexJob, { version }: ChainSnapshot, makeIndex: MakeIndex): Promise<void> {
     const { sealer, segments: files } = this.#dependencies;
     const { segments, runs } = job;
     const first = runs[0]?.first ?? segments[0]?.first ?? 0;

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
 import { type ChainSnapshot, emptySnapshot, type IndexRun } from '../../chain/chain-snapshot.ts';
 import { makeRun, noLists, sealRun, slot } from '../../chain/testing/chain-fixtures.ts';
-import { chooseIndex, indexCountMax } from './choose-index.ts';
+import {
+  chooseIndex,
+  type IndexLimits,
+  indexCountMax,
+  indexCountMaxMerging,
+} from './choose-index.ts';
 
-const limits = { spareBytes: 20_000_000 };
+const limits: IndexLimits = { spareBytes: 20_000_000, busy: [], longMergeBytes: 1_000_000 };
 
 function runOf(first: number, count: number): IndexRun {
   const shape = { pageCount: 1, partCount: count, keyCount: count, listBytes: 0, numberBytes: 0 };
@@ -12,10 +17,10 @@ function runOf(first: number, count: number): IndexRun {
 
 async function chooseRuns(
   indexes: readonly IndexRun[],
-  { spareBytes } = limits,
+  given: Partial<IndexLimits> = {},
 ): Promise<readonly IndexRun[] | undefined> {
   const snapshot: ChainSnapshot = { ...emptySnapshot, indexes };
-  return (await chooseIndex(snapshot, { spareBytes }, noLists))?.runs;
+  return (await chooseIndex(snapshot, { ...limits, ...given }, noLists))?.runs;
 }
 
 test('limit: there are few indexes for any number of segments, and each key is written rarely', async () => {
@@ -50,15 +55,37 @@ test('behavior: indexes with slots between them are not merged', async () => {
   expect(await chooseRuns(more)).toEqual(more.slice(-2));
 });
 
-test('limit: a merge of indexes needs four times their size of free space, and smaller ones are merged with less', async () => {
+test('limit: a merge of indexes needs twice their size of free space, and smaller ones are merged with less', async () => {
   const large = Array.from({ length: indexCountMax - 1 }, (_, i) => runOf(i * 100, 100));
   const small = [runOf(large.length * 100, 5), runOf(large.length * 100 + 5, 5)];
-  expect(await chooseRuns([...large, ...small], { spareBytes: 40_000 })).toEqual(small);
-  expect(await chooseRuns([...large, ...small], { spareBytes: 39_999 })).toBeUndefined();
+  expect(await chooseRuns([...large, ...small], { spareBytes: 20_000 })).toEqual(small);
+  expect(await chooseRuns([...large, ...small], { spareBytes: 19_999 })).toBeUndefined();
   const equal = [...large, runOf(large.length * 100, 100), runOf(indexCountMax * 100, 100)];
-  expect(await chooseRuns(equal, { spareBytes: 799_999 })).toBeUndefined();
-  expect((await chooseRuns(equal, { spareBytes: 800_000 }))?.length).toBe(2);
-  expect((await chooseRuns(equal, { spareBytes: 4_000_000 }))?.length).toBe(indexCountMax + 1);
+  expect(await chooseRuns(equal, { spareBytes: 399_999 })).toBeUndefined();
+  expect((await chooseRuns(equal, { spareBytes: 400_000 }))?.length).toBe(2);
+  expect((await chooseRuns(equal, { spareBytes: 2_000_000 }))?.length).toBe(indexCountMax + 1);
+});
+
+test('limit: while indexes are merged, others are merged too, so that there are few', async () => {
+  const busy = Array.from({ length: indexCountMax + 1 }, (_, i) => runOf(i * 100, 100));
+  let indexes: readonly IndexRun[] = busy;
+  for (let first = 700; first < 1_600; first++) {
+    indexes = [...indexes, runOf(first, 1)];
+    expect(indexes.length).toBeLessThanOrEqual(indexCountMaxMerging + 1);
+    const runs = (await chooseRuns(indexes, { busy })) ?? [];
+    if (runs.length === 0) continue;
+    expect(busy.some(({ id }) => runs.some((run) => run.id === id))).toBe(false);
+    const count = runs.reduce((sum, { partCount }) => sum + partCount, 0);
+    const merged = runOf(runs[0]?.first ?? -1, count);
+    indexes = indexes.flatMap((run) =>
+      run === runs[0] ? [merged] : runs.includes(run) ? [] : [run],
+    );
+  }
+  // A second long merge waits for the first one.
+  const large = [runOf(700, 500), runOf(1_200, 500), runOf(1_700, 500)];
+  expect(await chooseRuns([...busy, ...large], { busy })).toEqual(large.slice(0, 2));
+  const longMergeBytes = 999_999;
+  expect(await chooseRuns([...busy, ...large], { busy, longMergeBytes })).toBeUndefined();
 });
 
 test('limit: large segments at the end of the history are indexed as soon as there are more of them than one index covers', async () => {
@@ -68,6 +95,6 @@ test('limit: large segments at the end of the history are indexed as soon as the
     const snapshot = { ...emptySnapshot, start: slot(1), segments: segments.slice(0, count) };
     return chooseIndex(snapshot, limits, noLists);
   };
-  expect(await choose(3)).toBeUndefined();
+  expect(await choose(1)).toBeUndefined();
   expect((await choose(4))?.segments.map(({ segment }) => segment)).toEqual(segments.slice(0, 3));
 });

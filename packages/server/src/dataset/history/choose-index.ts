@@ -12,23 +12,29 @@ import type { IndexInputs } from './index-thread.ts';
 export type IndexJob = Omit<IndexInputs, 'id'>;
 
 export interface IndexLimits {
-  /** The free space of the local disk. A merge of indexes in a bucket holds them there twice, as copies and merged, and blocks need space too. */
+  /** The free space for a merged index, beside the indexes that it replaces. Blocks need space there too. */
   readonly spareBytes: number;
+  /** The indexes that are being merged, while others are made. */
+  readonly busy: readonly IndexRun[];
+  /** Indexes that are larger together are not merged while others are. */
+  readonly longMergeBytes: number;
 }
 
 /** At the ends of the history, this many segments without an index are indexed together. */
-const segmentCountMin = 4;
+const segmentCountMin = 2;
 /** The segments that get an index at once. Their keys are in memory, some ten megabytes for each large segment. */
 const segmentCountMax = 4_096;
 const segmentBytesMax = 1 << 30;
 /**
- * A lookup reads one page of each index, which is a request to a bucket. With this number, a key is written 18 times until the history has
+ * A lookup reads one page of each index, which is a request to a bucket. With this number, a key is written 21 times until the history has
  * 550,000 segments.
  */
 export const indexCountMax = 6;
+/** The same while some of them are being merged beside other work. With a new index and a segment that has none yet, a lookup reads ten. */
+export const indexCountMaxMerging = 8;
 
-/** A merge needs twice the size of the indexes, and uses at most half of the free space. */
-const spaceFactor = 4;
+/** A merged index uses at most this share of the free space. */
+const spaceShare = 1 / 2;
 
 export async function chooseIndex(
   snapshot: ChainSnapshot,
@@ -88,27 +94,34 @@ function gapsOf({ start, indexes, lists, segments }: ChainSnapshot): Gap[] {
 }
 
 /**
- * Returns adjacent indexes that are merged, if there are too many and the disk has space for a merge. Of all choices it is the one whose largest index is smallest in comparison
- * with the others together, so that a large index is written again only when there is much to add to it.
+ * Returns adjacent indexes that are merged, if there are too many and the disk has space for the merged one. Of all choices it is the one
+ * whose largest index is smallest in comparison with the others together, so that a large index is written again only when there is much to
+ * add to it.
  */
 function chooseRuns(
   indexes: readonly IndexRun[],
-  { spareBytes }: IndexLimits,
+  { spareBytes, busy, longMergeBytes }: IndexLimits,
 ): readonly IndexRun[] | undefined {
-  if (indexes.length <= indexCountMax) return undefined;
+  const idle = indexes.filter(({ id }) => !busy.some((run) => run.id === id));
+  const isBusy = busy.length > 0;
+  if (indexes.length <= (isBusy ? indexCountMaxMerging : indexCountMax)) return undefined;
+  const bytesMax = Math.min(
+    spareBytes * spaceShare,
+    isBusy ? longMergeBytes : Number.POSITIVE_INFINITY,
+  );
   let chosen: readonly IndexRun[] | undefined;
   let leastShare = Number.POSITIVE_INFINITY;
-  for (let first = 0; first < indexes.length; first++) {
+  for (let first = 0; first < idle.length; first++) {
     let [sum, largest] = [0, 0];
-    for (let end = first; end < indexes.length; end++) {
-      const { byteLength } = elementAt(indexes, end);
-      if (end > first && !isAdjacent(elementAt(indexes, end - 1), elementAt(indexes, end))) break;
+    for (let end = first; end < idle.length; end++) {
+      const { byteLength } = elementAt(idle, end);
+      if (end > first && !isAdjacent(elementAt(idle, end - 1), elementAt(idle, end))) break;
       sum += byteLength;
-      if (sum * spaceFactor > spareBytes) break;
+      if (sum > bytesMax) break;
       largest = Math.max(largest, byteLength);
       if (end === first || largest / sum >= leastShare) continue;
       leastShare = largest / sum;
-      chosen = indexes.slice(first, end + 1);
+      chosen = idle.slice(first, end + 1);
     }
   }
   return chosen;

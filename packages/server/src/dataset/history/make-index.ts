@@ -1,21 +1,26 @@
 import { isCodedError } from '@sluice/base/errors';
 import { collectKeys } from '../../segment/history/collect-keys.ts';
-import { IndexKeys, SegmentKeys } from '../../segment/history/read-index.ts';
+import { type IndexBytes, IndexKeys, SegmentKeys } from '../../segment/history/read-index.ts';
 import { type KeySource, writeIndex } from '../../segment/history/write-index.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
-import type { openRangeFile, RangeFile, writeFileDurably } from '../../storage/range-file.ts';
+import type { openRangeFile, writeFileDurably } from '../../storage/range-file.ts';
 import type { IndexFiles, IndexReply } from './index-thread.ts';
 
 export interface MakeIndexDependencies {
   readonly openFile: typeof openRangeFile;
+  readonly openIndex: (name: string) => OpenIndexBytes;
   readonly writeFile: typeof writeFileDurably;
+}
+
+export interface OpenIndexBytes extends IndexBytes {
+  close(): void;
 }
 
 export function makeIndex(
   { segments, runs, target }: IndexFiles,
-  { openFile, writeFile }: MakeIndexDependencies,
+  { openFile, openIndex, writeFile }: MakeIndexDependencies,
 ): IndexReply {
-  const open: RangeFile[] = [];
+  const open: OpenIndexBytes[] = [];
   try {
     const sources: KeySource[] = segments.map(({ path, first, last }) => {
       const file = openFile(path);
@@ -25,8 +30,8 @@ export function makeIndex(
         file.close();
       }
     });
-    for (const path of runs) {
-      const file = openFile(path);
+    for (const name of runs) {
+      const file = openIndex(name);
       open.push(file);
       sources.push(new IndexKeys(file));
     }
