@@ -24,8 +24,14 @@ function isOptimized(preamble: string): boolean {
   return output.includes('completed optimizing') && output.includes('<JSFunction sumOf ');
 }
 
-test.skipIf(!optimizesInOneStep)('behavior: a function is optimized later than by default', () => {
-  const path = fileURLToPath(workerUrl(import.meta.url, './delay-optimization.ts'));
-  const delay = `import { delayOptimization } from ${JSON.stringify(path)}; delayOptimization();`;
-  expect([isOptimized(''), isOptimized(delay)]).toEqual([true, false]);
-});
+test.skipIf(!optimizesInOneStep)(
+  'behavior: a function of a young process is optimized later than by default',
+  () => {
+    const path = fileURLToPath(workerUrl(import.meta.url, './delay-optimization.ts'));
+    const delay = `import { delayOptimization } from ${JSON.stringify(path)};`;
+    expect(isOptimized('')).toBe(true);
+    expect(isOptimized(`${delay} delayOptimization();`)).toBe(false);
+    const later = 'await new Promise((resolve) => setTimeout(resolve, 50));';
+    expect(isOptimized(`${delay} delayOptimization(1); ${later}`)).toBe(true);
+  },
+);
