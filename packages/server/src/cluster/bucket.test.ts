@@ -23,6 +23,8 @@ const hour = 3_600_000;
 let cacheFolder: string;
 let store: MemoryStore;
 let bucket: Bucket;
+/** The dataset that was opened last. */
+let opened: Dataset | undefined;
 
 beforeEach(async () => {
   cacheFolder = mkdtempSync(join(tmpdir(), 'sluice-bucket-'));
@@ -51,6 +53,7 @@ async function open(fs: SimFs, writer = 'first') {
     { folder, realTime: true, limits: { sealBlockCount: 4 } },
     { ...dependencies, segments: bucket.segments, onDamage: (one) => damage.report(one) },
   );
+  opened = dataset;
   const keeper = new ManifestKeeper(owned, { dataset, log: bucket.log, clock: systemClock });
   return { dataset, keeper, damage, owned };
 }
@@ -193,7 +196,14 @@ test('behavior: wrong bytes are detected, the local copy is evicted, and the ala
 
 const limits = { ...COLLECT_LIMITS, graceMs: hour, manifestCountMin: 1 };
 const collect = (clock: Clock = systemClock) =>
-  collectBucket(datasetName, { store, log: bucket.log, clock, nowUnixMs: store.unixMs }, limits);
+  collectBucket(
+    datasetName,
+    {
+      ...{ store, log: bucket.log, clock, nowUnixMs: store.unixMs },
+      unusedFiles: opened?.unusedFiles ?? [],
+    },
+    limits,
+  );
 const segmentKeys = () => [...store.objects.keys()].filter((key) => key.includes('/segments/'));
 
 test('behavior: only objects that no recent manifest and no lease needs are removed', async () => {
@@ -248,6 +258,43 @@ test('limit: without leases, nothing is removed that a manifest of the last hour
   await collect();
   expect(await store.head(bucket.segments.keyOf(first))).toBeUndefined();
 });
+
+test('behavior: a file is not removed while it is being written, however long that takes', async () => {
+  const { dataset, keeper } = await open(new SimFs());
+  store.unixMs = 100 * hour;
+  await grow(dataset, 29);
+  await dataset.commit([{ kind: 'extend', blocks: runOf(30, 40) }]);
+  await dataset.commit([{ kind: 'finalize', block: refAt(40) }]);
+  const { promise, resolve } = makeHold();
+  // The object is in the store already.
+  store.before = (operation, key) =>
+    operation === 'head' && key.includes('/segments/') ? promise : undefined;
+  const sealing = dataset.seal();
+  while (dataset.snapshot().unused.length === 0) await nextTurn();
+  const [file] = dataset.snapshot().unused;
+  await dataset.trim({ kind: 'blocks', count: 16 });
+  await keeper.advance();
+  store.unixMs += 3 * hour;
+  await keeper.advance();
+  expect(dataset.unusedFiles).not.toContain(file);
+  await collect();
+  expect(store.objects.has(`${datasetName}/${file}`)).toBe(true);
+  store.before = () => undefined;
+  resolve();
+  await sealing;
+  // The newest manifest does not refer to the segment yet.
+  await collect();
+  for (const segment of dataset.snapshot().segments)
+    expect(segmentKeys()).toContain(bucket.segments.keyOf(segment));
+});
+
+function makeHold(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
 
 /** Writes a manifest every hour for a chain that is trimmed to its last blocks. */
 async function growAndTrim(): Promise<void> {

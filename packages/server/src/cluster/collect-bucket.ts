@@ -42,6 +42,8 @@ export interface CollectDependencies {
   readonly clock: Clock;
   /** The time by the clock of the store. */
   readonly nowUnixMs: number;
+  /** The unused files of the writer's newest state, which can be newer than its manifest, without those that it is writing, even for hours. */
+  readonly unusedFiles: readonly string[];
 }
 
 export async function collectBucket(
@@ -62,12 +64,12 @@ export async function collectBucket(
   const firstNeeded = findFirstNeeded(manifests, sinceMs, limits.manifestCountMin);
   // In every needed state, the blocks of the feed up to this slot are in segments.
   let sealedSlot = Number.POSITIVE_INFINITY;
-  let unused: readonly string[] | undefined;
+  let unused = dependencies.unusedFiles;
   for (const { key } of manifests.slice(firstNeeded)) {
     const { chain } = await log.read(log.numberOf(key));
     sealedSlot = Math.min(sealedSlot, chain.segments.at(-1)?.last.number ?? -1);
     const now = new Set(chain.unused);
-    unused = unused?.filter((file) => now.has(file)) ?? chain.unused;
+    unused = unused.filter((file) => now.has(file));
   }
   const blocks = (await store.list(`${dataset}/blocks/`)).filter(
     (object) => object.modifiedUnixMs < sinceMs && slotOf(object) <= sealedSlot,
@@ -80,15 +82,14 @@ export async function collectBucket(
     return keys.length;
   };
   const keyOf = ({ key }: ObjectInfo) => key;
-  const files = unused ?? [];
   let removedCount = 0;
-  for (const file of files) {
+  for (const file of unused) {
     const keys = await keysOf(store, `${dataset}/${file}`);
     if ((await removeUntilLate(keys)) < keys.length) break;
     removedCount++;
   }
   return {
-    files: files.slice(0, removedCount),
+    files: unused.slice(0, removedCount),
     manifests: await removeUntilLate(manifests.slice(0, firstNeeded).map(keyOf)),
     objects: removedCount + (await removeUntilLate(blocks.map(keyOf))),
   };

@@ -34,15 +34,18 @@ export class ReadAhead {
   }
 
   #block(number: number): Promise<Uint8Array> {
-    const start = number * blockBytes;
-    const block =
-      this.#blocks.get(number) ??
-      this.#readRange(start, Math.min(blockBytes, this.#byteLength - start));
+    const block = this.#blocks.get(number) ?? this.#request(number);
     this.#blocks.delete(number);
     this.#blocks.set(number, block);
-    block.catch(() => this.#blocks.delete(number));
     for (const oldest of [...this.#blocks.keys()].slice(0, -blockCountMax))
       this.#blocks.delete(oldest);
+    return block;
+  }
+
+  #request(number: number): Promise<Uint8Array> {
+    const start = number * blockBytes;
+    const block = this.#readRange(start, Math.min(blockBytes, this.#byteLength - start));
+    block.catch(() => this.#blocks.delete(number));
     return block;
   }
 }

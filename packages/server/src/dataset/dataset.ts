@@ -334,6 +334,11 @@ export class Dataset implements DatasetReader {
     };
   }
 
+  /** The files that the newest state does not need, without those that are being written, or read in the background. */
+  get unusedFiles(): readonly string[] {
+    return unusedFiles(this.#parts);
+  }
+
   /** For how long the oldest state that readers use has been in use, in milliseconds. */
   get oldestLeaseMs(): number {
     return this.#parts.leases.oldestMs;
@@ -359,6 +364,10 @@ export class Dataset implements DatasetReader {
   }
 }
 
+function unusedFiles({ chain, sealer }: Pick<DatasetParts, 'chain' | 'sealer'>): readonly string[] {
+  return chain.visible.unused.filter((file) => !sealer.inUse.has(file));
+}
+
 /** Removes the unused files that no reader needs. Returns false if a reader still needs one. */
 async function removeUnused({
   chain,
@@ -367,7 +376,7 @@ async function removeUnused({
   segments,
   writer,
 }: Pick<DatasetParts, 'chain' | 'leases' | 'sealer' | 'segments' | 'writer'>): Promise<boolean> {
-  const candidates = chain.visible.unused.filter((file) => !sealer.writing.has(file));
+  const candidates = unusedFiles({ chain, sealer });
   const leased = leases.snapshots().map(({ unused }) => new Set(unused));
   const removable = candidates.filter((file) => leased.every((unused) => unused.has(file)));
   const removed = await segments.remove(removable);

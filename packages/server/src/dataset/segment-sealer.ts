@@ -25,7 +25,7 @@ export interface SegmentSealerDependencies {
 export class SegmentSealer {
   readonly #limits: DatasetLimits;
   readonly #dependencies: SegmentSealerDependencies;
-  readonly #writing = new Set<string>();
+  readonly #inUse = new Set<string>();
 
   constructor(limits: DatasetLimits, dependencies: SegmentSealerDependencies) {
     this.#limits = limits;
@@ -94,17 +94,18 @@ export class SegmentSealer {
     return true;
   }
 
-  /** Adds an index that `make` writes. */
-  async addIndex(run: IndexRun['id'], make: () => Promise<IndexRun>): Promise<void> {
+  /** Adds an index that `make` makes of the inputs, which are protected from removal as soon as this function is called. */
+  addIndex(
+    run: IndexRun['id'],
+    inputs: readonly string[],
+    make: () => Promise<IndexRun>,
+  ): Promise<void> {
     const { writer } = this.#dependencies;
     const file = indexFile({ id: run });
-    this.#writing.add(file);
-    try {
+    return this.#use([file, ...inputs], async () => {
       await writer.commit([{ kind: 'announce', files: [file] }]);
       await writer.commit([{ kind: 'index', run: await make() }]);
-    } finally {
-      this.#writing.delete(file);
-    }
+    });
   }
 
   /** Moves older segments, or lists, into a list. Returns false if there are too few of them. */
@@ -118,28 +119,30 @@ export class SegmentSealer {
     return true;
   }
 
-  /** The files that are announced and whose change is not committed yet. They must not be removed. */
-  get writing(): ReadonlySet<string> {
-    return this.#writing;
+  /** The files that are announced and whose change is not committed yet, and those that are being read for it. They must not be removed. */
+  get inUse(): ReadonlySet<string> {
+    return this.#inUse;
   }
 
   /**
    * The file is announced before it is written, and durable before the commit that refers to it. A crash in between leaves an unused file
    * that the chain knows.
    */
-  async #store(
-    file: string,
-    write: () => Promise<void>,
-    change: NewChange,
-  ): Promise<ChainSnapshot> {
+  #store(file: string, write: () => Promise<void>, change: NewChange): Promise<ChainSnapshot> {
     const { writer } = this.#dependencies;
-    this.#writing.add(file);
-    try {
+    return this.#use([file], async () => {
       await writer.commit([{ kind: 'announce', files: [file] }]);
       await write();
-      return await writer.commit([change]);
+      return writer.commit([change]);
+    });
+  }
+
+  async #use<Result>(files: readonly string[], work: () => Promise<Result>): Promise<Result> {
+    for (const file of files) this.#inUse.add(file);
+    try {
+      return await work();
     } finally {
-      this.#writing.delete(file);
+      for (const file of files) this.#inUse.delete(file);
     }
   }
 }

@@ -82,7 +82,7 @@ function upkeepOfIndexes() {
         log.push('merge');
         return false;
       },
-      addIndex: async (id: string, make: () => Promise<IndexRun>) => {
+      addIndex: async (id: string, _inputs: readonly string[], make: () => Promise<IndexRun>) => {
         const run = await make();
         const isReplaced = ({ first, last }: IndexRun) => first >= run.first && last <= run.last;
         indexes = [...indexes.filter((index) => !isReplaced(index)), { ...run, id }];

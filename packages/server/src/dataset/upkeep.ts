@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { Clock } from '@sluice/base/clock';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
 import type { ChainSnapshot, IndexRun } from '../chain/chain-snapshot.ts';
-import type { ReadList } from '../chain/segment-lists.ts';
+import { indexFile, type ReadList, segmentFile } from '../chain/segment-lists.ts';
 import { indexByteLength } from '../segment/history/layout.ts';
 import type { AlarmBoard } from './alarm-board.ts';
 import type { SnapshotLease } from './dataset-reader.ts';
@@ -130,19 +130,22 @@ export class Upkeep {
     const busy = this.#longMerge?.runs ?? [];
     const limits = { spareBytes: await spareBytes(), longMergeBytes, busy };
     const lease = acquire();
-    const job = await chooseIndex(lease.snapshot, limits, readList).catch((error: unknown) => {
+    let work: Promise<void>;
+    let runs: readonly IndexRun[];
+    let isLong: boolean;
+    try {
+      const job = await chooseIndex(lease.snapshot, limits, readList);
+      if (job === undefined || this.#stop.signal.aborted) return false;
+      runs = job.runs;
+      isLong = runs.reduce((sum, { byteLength }) => sum + byteLength, 0) > longMergeBytes;
+      if (isLong && this.#isWaiting) return false;
+      // From now on its inputs are protected, so that a long merge does not keep all files of the snapshot.
+      work = this.#make(job, lease.snapshot, makeIndex);
+    } finally {
       lease.release();
-      throw error;
-    });
-    const bytes = job?.runs.reduce((sum, { byteLength }) => sum + byteLength, 0) ?? 0;
-    const isLong = bytes > longMergeBytes;
-    if (job === undefined || this.#stop.signal.aborted || (isLong && this.#isWaiting)) {
-      lease.release();
-      return false;
     }
-    const work = this.#make(job, lease, makeIndex);
-    if (!isLong) await work;
-    else this.#longMerge = { runs: job.runs, done: this.#finishLong(work) };
+    if (isLong) this.#longMerge = { runs, done: this.#finishLong(work) };
+    else await work;
     return true;
   }
 
@@ -159,16 +162,7 @@ export class Upkeep {
     }
   }
 
-  async #make(job: IndexJob, lease: SnapshotLease, makeIndex: MakeIndex): Promise<void> {
-    try {
-      await this.#addIndex(job, lease.snapshot, makeIndex);
-    } finally {
-      lease.release();
-    }
-    await this.#dependencies.removeUnused();
-  }
-
-  async #addIndex(job: IndexJob, { version }: ChainSnapshot, makeIndex: MakeIndex): Promise<void> {
+  async #make(job: IndexJob, { version }: ChainSnapshot, makeIndex: MakeIndex): Promise<void> {
     const { sealer, segments: files } = this.#dependencies;
     const { segments, runs } = job;
     const first = runs[0]?.first ?? segments[0]?.first ?? 0;
@@ -177,11 +171,13 @@ export class Upkeep {
     const ids = [...runs, ...segments.map(({ segment }) => segment)].map((input) => input.id);
     const checksum = crc32(ids.join()).toString(16).padStart(8, '0');
     const id = `${first}-${last}-${version}-${checksum}.index`;
-    await sealer.addIndex(id, async () => {
+    const inputs = [...runs.map(indexFile), ...segments.map(({ segment }) => segmentFile(segment))];
+    await sealer.addIndex(id, inputs, async () => {
       const { signal } = this.#stop;
       const shape = await files.makeIndex({ id, segments, runs }, makeIndex, signal);
       return { id, first, last, ...shape, byteLength: indexByteLength(shape) };
     });
+    await this.#dependencies.removeUnused();
   }
 }
 

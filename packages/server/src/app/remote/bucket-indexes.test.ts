@@ -157,7 +157,7 @@ test('behavior: replaced indexes are removed from the bucket', async () => {
   const nowUnixMs = store.unixMs + 10 * 3_600_000;
   await collectBucket(
     name,
-    { store, log: bucket.log, clock: systemClock, nowUnixMs },
+    { store, log: bucket.log, clock: systemClock, nowUnixMs, unusedFiles: dataset.unusedFiles },
     { graceMs: 1, manifestCountMin: 1, collectMsMax: 60_000 },
   );
   expect(stored()).toEqual(dataset.snapshot().indexes.map(({ id }) => `${name}/indexes/${id}.0`));

@@ -80,39 +80,39 @@ function reportFetch({ alarms }: Dataset, error: unknown): void {
 
 /** Removes unused objects from the bucket at an interval, until the signal aborts. */
 export async function collectRegularly(
-  { dataset, store, log }: Bucket,
+  { dataset: name, store, log }: Bucket,
   dependencies: Pick<RemoteDependencies, 'clock' | 'log'> & {
     readonly writer: string;
-    /** Commits that removed files can be forgotten. */
-    readonly forget: (files: readonly string[]) => Promise<unknown>;
+    readonly dataset: Pick<Dataset, 'commit' | 'unusedFiles'>;
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
-  const { clock, signal, writer } = dependencies;
+  const { clock, signal, writer, dataset } = dependencies;
   while (!signal.aborted) {
     await clock.sleep(collectEveryMs, signal);
     if (signal.aborted) return;
     try {
       // The clock of the store is read from the time of an object just written.
-      const key = `${dataset}/leases/clock-${writer}`;
+      const key = `${name}/leases/clock-${writer}`;
       await store.put(key, new TextEncoder().encode('{"ageMs":0}'));
       const nowUnixMs = (await store.head(key))?.modifiedUnixMs;
       if (nowUnixMs === undefined) continue;
-      const { files, manifests, objects } = await collectBucket(dataset, {
+      const { files, manifests, objects } = await collectBucket(name, {
         store,
         log,
         clock,
         nowUnixMs,
+        unusedFiles: dataset.unusedFiles,
       });
-      if (files.length > 0) await dependencies.forget(files);
+      if (files.length > 0) await dataset.commit([{ kind: 'forget', files }]);
       if (manifests + objects > 0)
         dependencies.log.info(
-          { dataset, manifests, objects },
+          { dataset: name, manifests, objects },
           'removed unused objects from the object store',
         );
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      dependencies.log.warn({ dataset, code: error.code }, error.message);
+      dependencies.log.warn({ dataset: name, code: error.code }, error.message);
     }
   }
 }

@@ -77,7 +77,6 @@ export async function openBucketDataset(
   const keeper = new ManifestKeeper({ writer, number }, { dataset, log: bucket.log, clock });
   tasks.run((signal) => keeper.run(signal));
   runReader(dataset, bucket, damage, { clock, tasks, reader: writer });
-  const forget = (files: readonly string[]) => dataset.commit([{ kind: 'forget', files }]);
-  tasks.run((signal) => collectRegularly(bucket, { ...dependencies, writer, forget, signal }));
+  tasks.run((signal) => collectRegularly(bucket, { ...dependencies, writer, dataset, signal }));
   return dataset;
 }

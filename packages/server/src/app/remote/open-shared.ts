@@ -169,14 +169,14 @@ async function runTurn(
   turn.addEventListener('abort', end, { once: true });
   if (turn.aborted) stop.abort();
   const trimmer = new FeedTrimmer({ ...dependencies, feed: parts.feed });
-  const forget = (files: readonly string[]) => parts.dataset.commit([{ kind: 'forget', files }]);
   const { signal } = stop;
+  const { bucket, dataset } = parts;
   const running = [
     keepManifests(parts, { ...dependencies, trimmer }, stop.signal),
     trimmer.run(stop.signal),
     dependencies.work(stop.signal),
     watchDisk(parts.dataset, dependencies.clock, stop.signal),
-    collectRegularly(parts.bucket, { ...dependencies, writer: parts.member, forget, signal }),
+    collectRegularly(bucket, { ...dependencies, writer: parts.member, dataset, signal }),
   ];
   try {
     await Promise.all(running);
