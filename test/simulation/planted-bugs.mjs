@@ -117,7 +117,7 @@ export const plantedBugs = [
   {
     name: 'files that are being written are removed',
     file: `${server}/dataset/dataset.ts`,
-    find: 'chain.visible.unused.filter((file) => !sealer.writing.has(file));',
+    find: 'chain.visible.unused.filter((file) => !sealer.inUse.has(file));',
     replace: 'chain.visible.unused.filter((file) => file !== "" || sealer === undefined);',
     tests: [`${server}/dataset/sealing.test.ts`],
   },
@@ -152,7 +152,7 @@ export const plantedBugs = [
   {
     name: 'a segment is committed before its file is written',
     file: `${server}/dataset/segment-sealer.ts`,
-    find: 'await write();\n      return await writer.commit([change]);',
+    find: 'await write();\n      return writer.commit([change]);',
     replace:
       'const committed = await writer.commit([change]);\n      await write();\n      return committed;',
     tests: [`${server}/dataset/sealing.test.ts`],

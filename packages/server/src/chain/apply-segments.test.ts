@@ -2,7 +2,7 @@ import { isCodedError } from '@sluice/base/errors';
 import { describe, expect, test } from 'vitest';
 import { applyChanges } from './apply-changes.ts';
 import type { ChainChange } from './chain-change.ts';
-import { type ChainSnapshot, emptySnapshot } from './chain-snapshot.ts';
+import { type ChainSnapshot, emptySnapshot, type IndexRun } from './chain-snapshot.ts';
 import { hash, makeRun, nameOf, ref, sealRun, slot } from './testing/chain-fixtures.ts';
 
 const anchor = { number: slot(9), hash: hash('a9') };
@@ -270,5 +270,44 @@ describe('rewrite', () => {
     const segment = { ...(snapshot.segments[0] as (typeof snapshot.segments)[0]), ...changed };
     const change: ChainChange = { kind: 'rewrite', segments: [segment], blocks: [] };
     expect(() => apply(snapshot, change)).toThrow(text);
+  });
+});
+
+describe('index', () => {
+  const run = (first: number, last: number): IndexRun => ({
+    ...{ id: `${first}-${last}.index`, first, last, byteLength: 1 },
+    ...{ pageCount: 1, partCount: 1, keyCount: 1, listBytes: 0, numberBytes: 0 },
+  });
+  const index = (first: number, last: number): ChainChange => ({
+    kind: 'index',
+    run: run(first, last),
+  });
+  const namesOf = ({ indexes }: ChainSnapshot) => indexes.map(({ id }) => id);
+
+  test('behavior: an index replaces those inside it, whose files are no longer used', () => {
+    const two = applyChanges(sealed(), [index(10, 11), index(12, 12)]);
+    const merged = apply(two, index(10, 12));
+    expect(namesOf(merged)).toEqual(['10-12.index']);
+    expect(merged.unused).toEqual(
+      expect.arrayContaining(['indexes/10-11.index', 'indexes/12-12.index']),
+    );
+  });
+
+  test('behavior: an index is refused if another writer has merged some of its inputs with others', () => {
+    const other = apply(sealed(), index(11, 12));
+    const change = index(10, 11);
+    expect(rejection(other, change)).toEqual({
+      code: 'chain-segments-changed',
+      first: 10,
+      last: 11,
+    });
+  });
+
+  test('behavior: an index whose segments retention has removed meanwhile is not added', () => {
+    const file = 'indexes/10-11.index';
+    const announced = apply(sealed(), { kind: 'announce', files: [file] });
+    const trimmed = apply(announced, { kind: 'trim', keepFrom: slot(12) });
+    const after = apply(trimmed, index(10, 11));
+    expect([namesOf(after), after.unused.includes(file)]).toEqual([[], true]);
   });
 });

@@ -115,7 +115,13 @@ export class BucketIndexes {
       const target = `${folder}/${id}`;
       if (runs.length > 0) {
         const names = runs.map((run) => run.id);
-        return await make({ segments: [], runs: names, target }, signal, this.#transfer(id, runs));
+        const stored: number[] = [];
+        const transfer = this.#transfer(id, runs, (byteLength) => stored.push(byteLength));
+        const shape = await make({ segments: [], runs: names, target }, signal, transfer);
+        const byteLength = stored.reduce((sum, length) => sum + length, 0);
+        if (byteLength !== indexByteLength(shape))
+          throw new CodedError('store-upload-differs', { segment: id });
+        return shape;
       }
       const segmentFiles = [];
       for (const [i, { segment, first, last }] of segments.entries()) {
@@ -132,7 +138,11 @@ export class BucketIndexes {
   }
 
   /** Inputs are read from the store and not through the cache, whose content is of more use than all of them. */
-  #transfer(id: string, runs: readonly IndexRun[]): IndexTransfer {
+  #transfer(
+    id: string,
+    runs: readonly IndexRun[],
+    onStored: (byteLength: number) => void,
+  ): IndexTransfer {
     const { store, fs } = this.#dependencies;
     const readers = new Map(
       runs.map((run) => {
@@ -152,7 +162,11 @@ export class BucketIndexes {
         return reader.read(position, length);
       },
       store: async (number, path) => {
-        await this.#put(pieceName(id, number), await readWholeFile(fs, path));
+        const { byteLength } = await this.#put(
+          pieceName(id, number),
+          await readWholeFile(fs, path),
+        );
+        onStored(byteLength);
         await fs.remove(path);
       },
     };

@@ -90,6 +90,19 @@ test('limit: headers of segments are kept if they fit, and count as 400 bytes ea
   }
 });
 
+test('behavior: headers and lists of removed files are freed', async () => {
+  const { reader, reads } = start({}, filled);
+  const segment = sealRun(run);
+  const list = { ...segment, id: 'list', depth: 0, segmentCount: 1 };
+  const read = async () => [await reader.readHeaders(segment), await reader.readList(list)];
+  await read();
+  await read();
+  expect(reads).toEqual([segment.id, 'list']);
+  reader.forget([`segments/${segment.id}`, 'lists/list', 'indexes/other']);
+  await read();
+  expect(reads).toEqual([segment.id, 'list', segment.id, 'list']);
+});
+
 test('limit: the 256 lists that were used last are in memory', async () => {
   const { reader, reads } = start({}, filled);
   const list = { ...sealRun(run), depth: 0, segmentCount: 1 };

@@ -71,6 +71,15 @@ export class BlockReader {
     return headers;
   }
 
+  /** Frees what is cached of files that no state needs any more, given relative to the dataset's folder. */
+  forget(files: readonly string[]): void {
+    for (const file of files) {
+      const name = file.slice(file.indexOf('/') + 1);
+      this.#headers.delete(name);
+      this.#lists.delete(name);
+    }
+  }
+
   async readList(list: SegmentList): Promise<ListContent> {
     const cached = this.#lists.get(list.id);
     if (cached !== undefined) return cached;

@@ -246,7 +246,7 @@ export class Dataset implements DatasetReader {
     const { upkeep } = this.#parts;
     upkeep.start();
     const { front, segments } = snapshot;
-    if (Math.max(front.length, segments.length) >= crowdedCount / 2) await upkeep.done();
+    if (Math.max(front.length, segments.length) >= crowdedCount / 2) await upkeep.settled();
     return snapshot;
   }
 
@@ -334,6 +334,11 @@ export class Dataset implements DatasetReader {
     };
   }
 
+  /** Ends background work that would last until another process writes the dataset. */
+  restUpkeep(): void {
+    this.#parts.upkeep.rest();
+  }
+
   /** The files that the newest state does not need, without those that are being written, or read in the background. */
   get unusedFiles(): readonly string[] {
     return unusedFiles(this.#parts);
@@ -370,15 +375,22 @@ function unusedFiles({ chain, sealer }: Pick<DatasetParts, 'chain' | 'sealer'>):
 
 /** Removes the unused files that no reader needs. Returns false if a reader still needs one. */
 async function removeUnused({
+  blocks,
   chain,
+  indexes,
   leases,
   sealer,
   segments,
   writer,
-}: Pick<DatasetParts, 'chain' | 'leases' | 'sealer' | 'segments' | 'writer'>): Promise<boolean> {
+}: Pick<
+  DatasetParts,
+  'blocks' | 'chain' | 'indexes' | 'leases' | 'sealer' | 'segments' | 'writer'
+>): Promise<boolean> {
   const candidates = unusedFiles({ chain, sealer });
   const leased = leases.snapshots().map(({ unused }) => new Set(unused));
   const removable = candidates.filter((file) => leased.every((unused) => unused.has(file)));
+  blocks.forget(removable);
+  indexes.forget(removable);
   const removed = await segments.remove(removable);
   if (removed.length > 0) await writer.commit([{ kind: 'forget', files: removed }]);
   return removable.length === candidates.length;
@@ -428,7 +440,7 @@ async function openParts(
   const writer = new DatasetWriter({ folder, limits }, { fs, clock, alarms, chain, checkGrowth });
   const sealer = new SegmentSealer(limits, { chain, writer, segments, merge, mergeSlowly });
   const indexes = new IndexReader((run) => segments.openIndex(run));
-  const parts = { manifest, chain, writer, sealer, segments, blocks, leases };
+  const parts = { manifest, chain, writer, sealer, segments, blocks, leases, indexes };
   const remove = () => removeUnused(parts);
   const upkeep = new Upkeep({
     sealer,
@@ -444,5 +456,5 @@ async function openParts(
     clock,
   });
   const mergeThreads = [mergeThread, restingThread];
-  return { ...parts, waiters, mergeThreads, indexes, upkeep, removeUnused: remove };
+  return { ...parts, waiters, mergeThreads, upkeep, removeUnused: remove };
 }

@@ -61,19 +61,25 @@ test('behavior: a process that no longer writes the dataset leaves the work to i
   await upkeep.close();
 });
 
+interface Merge {
+  readonly count: number;
+  readonly end: (error?: Error) => void;
+  readonly signal: AbortSignal;
+}
+
 /** Upkeep of indexes whose merges end when the test lets them. */
 function upkeepOfIndexes() {
   const clock = new ManualClock();
   const alarms = new AlarmBoard(clock);
   const shape = { pageCount: 1, partCount: 1, keyCount: 1, listBytes: 0, numberBytes: 0 };
-  let indexes: IndexRun[] = Array.from({ length: 7 }, (_, i) => ({
+  const indexes: IndexRun[] = Array.from({ length: 7 }, (_, i) => ({
     ...shape,
     id: `old-${i}`,
     first: i * 10,
     last: i * 10 + 9,
     byteLength: 1_000,
   }));
-  const merges: { readonly count: number; readonly end: (error?: Error) => void }[] = [];
+  const merges: Merge[] = [];
   const log: string[] = [];
   const dependencies = {
     sealer: {
@@ -85,18 +91,22 @@ function upkeepOfIndexes() {
       addIndex: async (id: string, _inputs: readonly string[], make: () => Promise<IndexRun>) => {
         const run = await make();
         const isReplaced = ({ first, last }: IndexRun) => first >= run.first && last <= run.last;
-        indexes = [...indexes.filter((index) => !isReplaced(index)), { ...run, id }];
+        const kept = indexes.filter((index) => !isReplaced(index));
+        indexes.splice(0, indexes.length, ...kept, { ...run, id });
         indexes.sort((a, b) => a.first - b.first);
       },
     },
     segments: {
-      makeIndex: ({ runs }: IndexInputs) =>
+      makeIndex: ({ runs }: IndexInputs, _make: unknown, signal: AbortSignal) =>
         new Promise((resolve, reject) => {
           const end = (error?: Error) => (error === undefined ? resolve(shape) : reject(error));
-          merges.push({ count: runs.length, end });
+          merges.push({ count: runs.length, end, signal });
         }),
     },
-    acquire: () => ({ snapshot: { ...emptySnapshot, indexes }, release: () => undefined }),
+    acquire: () => ({
+      snapshot: { ...emptySnapshot, indexes: [...indexes] },
+      release: () => undefined,
+    }),
     readList: async () => [],
     removeUnused: async () => true,
     makeIndex: async () => shape,
@@ -110,33 +120,93 @@ function upkeepOfIndexes() {
   return { upkeep: new Upkeep(dependencies), merges, log, alarms, clock, add, ids: () => indexes };
 }
 
-test('behavior: other work goes on beside a long merge of indexes, and a failed one is repeated', async () => {
-  const { upkeep, merges, log, alarms, clock, add, ids } = upkeepOfIndexes();
-  const settle = () => new Promise((resolve) => setImmediate(resolve));
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+const unreachable = () => new CodedError('store-unreachable', {});
+
+test('behavior: other work goes on beside a long merge of indexes', async () => {
+  const { upkeep, merges, log, add, ids } = upkeepOfIndexes();
   upkeep.start();
   await settle();
   expect(merges.map(({ count }) => count)).toEqual([7]);
   const before = log.length;
   for (const first of [70, 80, 90]) add(first);
   upkeep.start();
+  // Callers that wait for other work do not wait for the long merge.
+  const settled = upkeep.settled();
   await settle();
   expect(log.length).toBeGreaterThan(before);
   // The new ones are merged with each other, and not with those that are being merged.
   expect(merges.map(({ count }) => count)).toEqual([7, 3]);
   merges[1]?.end();
-  await settle();
+  await settled;
   expect(ids()).toHaveLength(8);
-  merges[0]?.end(new CodedError('store-unreachable', {}));
-  await settle();
-  expect(alarms.list()).toMatchObject([{ code: 'dataset-upkeep-failed' }]);
-  await clock.advance(30_000);
-  await settle();
-  expect(merges).toHaveLength(3);
-  // The alarm lasts until the repeated merge has succeeded.
-  expect(alarms.list()).toMatchObject([{ code: 'dataset-upkeep-failed' }]);
-  merges[2]?.end();
+  merges[0]?.end();
   await upkeep.done();
-  expect(alarms.list()).toEqual([]);
   expect(ids().length).toBeLessThanOrEqual(6);
+  await upkeep.close();
+});
+
+test('behavior: a failed long merge is repeated later and later, and its alarm lasts until then', async () => {
+  const { upkeep, merges, alarms, clock, ids } = upkeepOfIndexes();
+  upkeep.start();
+  await settle();
+  for (const waitMs of [30_000, 60_000, 120_000]) {
+    const { length } = merges;
+    merges.at(-1)?.end(unreachable());
+    await settle();
+    upkeep.start();
+    await settle();
+    await clock.advance(waitMs - 1);
+    await settle();
+    expect([merges.length, alarms.list().length]).toEqual([length, 1]);
+    await clock.advance(1);
+    await settle();
+    expect([merges.length, alarms.list().length]).toEqual([length + 1, 1]);
+  }
+  merges.at(-1)?.end();
+  await upkeep.done();
+  expect([alarms.list(), ids().length]).toEqual([[], 1]);
+  await upkeep.close();
+});
+
+test('behavior: the alarm of a failed long merge ends if none is due any more', async () => {
+  const { upkeep, merges, alarms, clock, ids } = upkeepOfIndexes();
+  upkeep.start();
+  await settle();
+  merges[0]?.end(unreachable());
+  await settle();
+  expect(alarms.list()).toHaveLength(1);
+  ids().splice(0, 3);
+  await clock.advance(30_000);
+  await upkeep.done();
+  expect([merges.length, alarms.list()]).toEqual([1, []]);
+  await upkeep.close();
+});
+
+test('behavior: a long merge whose inputs another writer has merged is no failure', async () => {
+  const { upkeep, merges, alarms, clock, ids } = upkeepOfIndexes();
+  upkeep.start();
+  await settle();
+  ids().splice(0, 7);
+  merges[0]?.end(new CodedError('chain-segments-changed', { first: 0, last: 69 }));
+  await upkeep.done();
+  expect([merges.length, alarms.list()]).toEqual([1, []]);
+  await clock.advance(100_000);
+  await upkeep.close();
+});
+
+test('behavior: a long merge ends without an alarm when another process may write', async () => {
+  const { upkeep, merges, alarms } = upkeepOfIndexes();
+  upkeep.start();
+  await settle();
+  upkeep.rest();
+  expect(merges[0]?.signal.aborted).toBe(true);
+  merges[0]?.end(new CodedError('segment-merge-failed', {}));
+  await settle();
+  expect(alarms.list()).toEqual([]);
+  // It begins again, if this process still writes.
+  expect(merges[1]?.signal.aborted).toBe(false);
+  merges[1]?.end();
+  await upkeep.done();
   await upkeep.close();
 });

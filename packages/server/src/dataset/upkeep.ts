@@ -1,13 +1,14 @@
 import { crc32 } from 'node:zlib';
 import type { Clock } from '@sluice/base/clock';
 import { type CodedError, isCodedError } from '@sluice/base/errors';
-import type { ChainSnapshot, IndexRun } from '../chain/chain-snapshot.ts';
+import type { ChainSnapshot } from '../chain/chain-snapshot.ts';
 import { indexFile, type ReadList, segmentFile } from '../chain/segment-lists.ts';
 import { indexByteLength } from '../segment/history/layout.ts';
 import type { AlarmBoard } from './alarm-board.ts';
 import type { SnapshotLease } from './dataset-reader.ts';
 import { chooseIndex, type IndexJob } from './history/choose-index.ts';
 import type { MakeIndex } from './history/index-thread.ts';
+import { LongMerge } from './long-merge.ts';
 import type { SegmentFiles } from './segment-files.ts';
 import type { SegmentSealer } from './segment-sealer.ts';
 
@@ -42,12 +43,15 @@ export class Upkeep {
   #isDue = false;
   /** Whether a failed work is repeated later. */
   #isWaiting = false;
-  /** A long merge of indexes, beside which other work goes on. */
-  #longMerge: { readonly runs: readonly IndexRun[]; readonly done: Promise<void> } | undefined;
-  #hasLongMergeFailed = false;
+  /** Ends the making of indexes. */
+  #making = new AbortController();
+  readonly #longMerge: LongMerge;
 
   constructor(dependencies: UpkeepDependencies) {
     this.#dependencies = dependencies;
+    const { clock } = dependencies;
+    const { signal } = this.#stop;
+    this.#longMerge = new LongMerge({ clock, signal, onReady: () => this.start() });
   }
 
   /** Starts to work, or lets the work in progress look for more. */
@@ -59,17 +63,29 @@ export class Upkeep {
     });
   }
 
+  /** Resolves when there is nothing left to do but a long merge, or the work has failed. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
   /** Resolves when there is nothing left to do, or the work has failed. */
   async done(): Promise<void> {
     for (;;) {
-      const work = this.#running ?? this.#longMerge?.done;
+      const work = this.#running ?? this.#longMerge.working;
       if (work === undefined) return;
       await work;
     }
   }
 
+  /** Ends an index in progress, because another process may write now. */
+  rest(): void {
+    this.#making.abort();
+    this.#making = new AbortController();
+  }
+
   async close(): Promise<void> {
     this.#stop.abort();
+    this.#making.abort();
     await this.done();
   }
 
@@ -82,22 +98,21 @@ export class Upkeep {
         if ((await this.#list()) || (await this.#merge()) || (await this.#index()))
           this.#isDue = true;
       }
-      if (!this.#hasLongMergeFailed) alarms.clear(alarm);
+      if (!this.#longMerge.hasFailed) alarms.clear(alarm);
     } catch (error) {
-      this.#handle(error);
+      if (this.#report(error)) void this.#retry();
     }
   }
 
-  #handle(error: unknown): void {
+  /** Raises the alarm, unless the work ends for another reason than a failure. Returns whether it is repeated. */
+  #report(error: unknown): boolean {
     const { alarms } = this.#dependencies;
     if (!isCodedError(error)) throw error;
-    if (this.#stop.signal.aborted) return;
+    if (this.#stop.signal.aborted) return false;
     // Another process writes the dataset now, and does this work.
     if (isFenced(error)) alarms.clear(alarm);
-    else {
-      alarms.raise(alarm, error);
-      void this.#retry();
-    }
+    else alarms.raise(alarm, error);
+    return !isFenced(error);
   }
 
   async #retry(): Promise<void> {
@@ -127,39 +142,26 @@ export class Upkeep {
   async #index(): Promise<boolean> {
     const { acquire, readList, makeIndex, spareBytes, longMergeBytes } = this.#dependencies;
     if (makeIndex === undefined) return false;
-    const busy = this.#longMerge?.runs ?? [];
-    const limits = { spareBytes: await spareBytes(), longMergeBytes, busy };
+    const { runs: busy } = this.#longMerge;
+    const limits = { spareBytes: await spareBytes(), busy };
     const lease = acquire();
+    let job: IndexJob | undefined;
     let work: Promise<void>;
-    let runs: readonly IndexRun[];
-    let isLong: boolean;
     try {
-      const job = await chooseIndex(lease.snapshot, limits, readList);
+      job = await chooseIndex(lease.snapshot, limits, readList);
+      if (job === undefined && busy.length === 0) this.#longMerge.forgetFailure();
       if (job === undefined || this.#stop.signal.aborted) return false;
-      runs = job.runs;
-      isLong = runs.reduce((sum, { byteLength }) => sum + byteLength, 0) > longMergeBytes;
-      if (isLong && this.#isWaiting) return false;
       // From now on its inputs are protected, so that a long merge does not keep all files of the snapshot.
       work = this.#make(job, lease.snapshot, makeIndex);
     } finally {
       lease.release();
     }
-    if (isLong) this.#longMerge = { runs, done: this.#finishLong(work) };
+    const bytes = job.runs.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    // Only one goes on beside other work. The next ones are done in turn, or there would be more and more indexes.
+    if (bytes > longMergeBytes && busy.length === 0)
+      this.#longMerge.start(job.runs, work, (error) => this.#report(error));
     else await work;
     return true;
-  }
-
-  async #finishLong(work: Promise<void>): Promise<void> {
-    try {
-      await work;
-      this.#hasLongMergeFailed = false;
-      this.#longMerge = undefined;
-      this.start();
-    } catch (error) {
-      this.#hasLongMergeFailed = true;
-      this.#longMerge = undefined;
-      this.#handle(error);
-    }
   }
 
   async #make(job: IndexJob, { version }: ChainSnapshot, makeIndex: MakeIndex): Promise<void> {
@@ -172,10 +174,17 @@ export class Upkeep {
     const checksum = crc32(ids.join()).toString(16).padStart(8, '0');
     const id = `${first}-${last}-${version}-${checksum}.index`;
     const inputs = [...runs.map(indexFile), ...segments.map(({ segment }) => segmentFile(segment))];
-    await sealer.addIndex(id, inputs, async () => {
-      const { signal } = this.#stop;
+    const { signal } = this.#making;
+    const adding = sealer.addIndex(id, inputs, async () => {
       const shape = await files.makeIndex({ id, segments, runs }, makeIndex, signal);
       return { id, first, last, ...shape, byteLength: indexByteLength(shape) };
+    });
+    await unlessChanged(async () => {
+      await adding.catch((error: unknown) => {
+        // Its writer rests, or is closed.
+        if (!signal.aborted) throw error;
+      });
+      return true;
     });
     await this.#dependencies.removeUnused();
   }
@@ -185,7 +194,7 @@ function isFenced(error: CodedError): boolean {
   return isCodedError(error, 'feed-fenced') || isCodedError(error.cause, 'feed-fenced');
 }
 
-/** Returns true if retention has removed segments meanwhile, so that the work is repeated with the others. */
+/** Returns true if retention or another writer has replaced its inputs meanwhile, so that the work is repeated with the others. */
 async function unlessChanged(work: () => Promise<boolean>): Promise<boolean> {
   try {
     return await work();

@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import type { Clock } from '@sluice/base/clock';
 import { CodedError, isCodedError } from '@sluice/base/errors';
 import { systemErrorCode } from '@sluice/base/system-error-code';
+import { runInTimeSlices, type Steps } from '@sluice/base/time-slices';
 import { messageOf } from '@sluice/protocol/unknown-value';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, request } from 'undici';
@@ -108,11 +109,15 @@ export class S3Client implements ObjectStore {
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
-    await this.#retried('put', key, () => this.#put(key, bytes));
+    const checksums = await runInTimeSlices(checksumSteps(bytes));
+    await this.#retried('put', key, () => this.#put(key, bytes, checksums));
   }
 
   async create(key: string, bytes: Uint8Array): Promise<boolean> {
-    const headers = { 'if-none-match': '*' };
+    const headers = {
+      'if-none-match': '*',
+      ...(await runInTimeSlices(checksumSteps(bytes))),
+    };
     const { status } = await this.#retried('create', key, () => this.#put(key, bytes, headers));
     if (status !== 412) return true;
     // The response to an earlier attempt may have been lost after the store had accepted it.
@@ -152,16 +157,9 @@ export class S3Client implements ObjectStore {
   #put(
     key: string,
     body: Uint8Array,
-    headers: Readonly<Record<string, string>> = {},
+    headers: Readonly<Record<string, string>>,
   ): Promise<S3Response> {
-    const digest = createHash('md5').update(body).digest('base64');
-    // Stores verify both checksums and refuse other bytes. The second one is part of the signature.
-    const all = {
-      ...headers,
-      'content-md5': digest,
-      'x-amz-content-sha256': createHash('sha256').update(body).digest('hex'),
-      'content-type': 'application/octet-stream',
-    };
+    const all = { ...headers, 'content-type': 'application/octet-stream' };
     return this.#send({ operation: 'put', method: 'PUT', url: this.#url(key), headers: all, body });
   }
 
@@ -309,4 +307,19 @@ function judgeResponse(operation: string, response: S3Response): S3Response {
     throw new TransientFailure(`HTTP ${status}${reason === '' ? '' : ` ${reason}`}`);
   }
   throw new CodedError('store-refused', { operation, status, reason });
+}
+
+/** A part that takes a millisecond. Both checksums of a segment of 256 MiB together take more than a second. */
+const hashedBytes = 1 << 18;
+
+/** Stores verify both checksums and refuse other bytes. The second one is part of the signature. */
+function* checksumSteps(body: Uint8Array): Steps<Readonly<Record<string, string>>> {
+  const [md5, sha256] = [createHash('md5'), createHash('sha256')];
+  for (let at = 0; at < body.length; at += hashedBytes) {
+    const part = body.subarray(at, at + hashedBytes);
+    md5.update(part);
+    sha256.update(part);
+    yield;
+  }
+  return { 'content-md5': md5.digest('base64'), 'x-amz-content-sha256': sha256.digest('hex') };
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { constants, crc32, inflateRawSync } from 'node:zlib';
 import { combineCrc } from '@sluice/base/combine-crc';
+import { joinBytes } from '@sluice/base/memory/join-bytes';
 import { deflateEncoder } from '@sluice/kernels/deflate-encoder';
 
 /** A part of a raw deflate stream that ends on a byte boundary, so that parts can be concatenated. */
@@ -92,7 +93,7 @@ export class LinePiece {
     if (deflated.every((parts) => parts !== undefined)) {
       piece.#deflatedParts = [concat(deflated.flat())];
       piece.#parts = undefined;
-    } else piece.#parts = [Buffer.concat(pieces.flatMap(({ parts }) => parts))];
+    } else piece.#parts = [joinBytes(pieces.flatMap(({ parts }) => parts))];
     return piece;
   }
 
@@ -136,7 +137,7 @@ export class LinePiece {
 
 function concat(parts: readonly DeflatedPart[]): DeflatedPart {
   return {
-    bytes: Buffer.concat(parts.map(({ bytes }) => bytes)),
+    bytes: joinBytes(parts.map(({ bytes }) => bytes)),
     crc: parts.reduce((sum, { crc, plainLength }) => combineCrc(sum, crc, plainLength), 0),
     plainLength: parts.reduce((sum, { plainLength }) => sum + plainLength, 0),
   };

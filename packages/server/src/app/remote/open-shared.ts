@@ -183,6 +183,7 @@ async function runTurn(
   } finally {
     // If one task fails, the others are stopped, and all have ended before another process may write.
     stop.abort();
+    dataset.restUpkeep();
     await Promise.allSettled(running);
   }
 }

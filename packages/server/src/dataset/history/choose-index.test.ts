@@ -8,7 +8,7 @@ import {
   indexCountMaxMerging,
 } from './choose-index.ts';
 
-const limits: IndexLimits = { spareBytes: 20_000_000, busy: [], longMergeBytes: 1_000_000 };
+const limits: IndexLimits = { spareBytes: 20_000_000, busy: [] };
 
 function runOf(first: number, count: number): IndexRun {
   const shape = { pageCount: 1, partCount: count, keyCount: count, listBytes: 0, numberBytes: 0 };
@@ -81,11 +81,6 @@ test('limit: while indexes are merged, others are merged too, so that there are 
       run === runs[0] ? [merged] : runs.includes(run) ? [] : [run],
     );
   }
-  // A second long merge waits for the first one.
-  const large = [runOf(700, 500), runOf(1_200, 500), runOf(1_700, 500)];
-  expect(await chooseRuns([...busy, ...large], { busy })).toEqual(large.slice(0, 2));
-  const longMergeBytes = 999_999;
-  expect(await chooseRuns([...busy, ...large], { busy, longMergeBytes })).toBeUndefined();
 });
 
 test('limit: large segments at the end of the history are indexed as soon as there are more of them than one index covers', async () => {

@@ -16,8 +16,6 @@ export interface IndexLimits {
   readonly spareBytes: number;
   /** The indexes that are being merged, while others are made. */
   readonly busy: readonly IndexRun[];
-  /** Indexes that are larger together are not merged while others are. */
-  readonly longMergeBytes: number;
 }
 
 /** At the ends of the history, this many segments without an index are indexed together. */
@@ -100,15 +98,12 @@ function gapsOf({ start, indexes, lists, segments }: ChainSnapshot): Gap[] {
  */
 function chooseRuns(
   indexes: readonly IndexRun[],
-  { spareBytes, busy, longMergeBytes }: IndexLimits,
+  { spareBytes, busy }: IndexLimits,
 ): readonly IndexRun[] | undefined {
   const idle = indexes.filter(({ id }) => !busy.some((run) => run.id === id));
-  const isBusy = busy.length > 0;
-  if (indexes.length <= (isBusy ? indexCountMaxMerging : indexCountMax)) return undefined;
-  const bytesMax = Math.min(
-    spareBytes * spaceShare,
-    isBusy ? longMergeBytes : Number.POSITIVE_INFINITY,
-  );
+  const countMax = busy.length > 0 ? indexCountMaxMerging : indexCountMax;
+  if (indexes.length <= countMax) return undefined;
+  const bytesMax = spareBytes * spaceShare;
   let chosen: readonly IndexRun[] | undefined;
   let leastShare = Number.POSITIVE_INFINITY;
   for (let first = 0; first < idle.length; first++) {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { joinBytes } from '@sluice/base/memory/join-bytes';
 import type { StallWatch, WaitingWrite } from './stall-watch.ts';
 
 /** The outcome of a write: `gone` if the client has disconnected, `stalled` if it read nothing for too long. */
@@ -147,7 +148,7 @@ function frameOf(bytes: Uint8Array): Uint8Array {
   let frame = frames.get(bytes);
   if (frame === undefined) {
     const size = Buffer.from(`${bytes.length.toString(16)}\r\n`, 'latin1');
-    frame = Buffer.concat([size, bytes, lineBreak]);
+    frame = joinBytes([size, bytes, lineBreak]);
     frames.set(bytes, frame);
   }
   return frame;

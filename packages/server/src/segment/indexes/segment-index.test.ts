@@ -18,7 +18,7 @@ function indexOf(transactionCount: number) {
     readCount++;
     return page.slice();
   };
-  const index = new SegmentIndex({ readUnit } as unknown as Segment);
+  const index = new SegmentIndex({ readUnit, addressCount: 2 } as unknown as Segment);
   return { index, pageBytes: page.length, reads: () => readCount };
 }
 

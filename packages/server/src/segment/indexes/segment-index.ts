@@ -246,7 +246,10 @@ export class SegmentIndex {
     const number = Math.floor(id / pageKeyCount);
     let page = this.#pages.get(number);
     if (page === undefined) {
-      page = scanPostings(ownCopy(this.#segment.readUnit(PART.postings, number)));
+      // The page of a small segment, such as a block at the head, has much fewer keys than a page can have.
+      const rest = this.#segment.addressCount - number * pageKeyCount;
+      const count = Math.min(pageKeyCount, rest);
+      page = scanPostings(ownCopy(this.#segment.readUnit(PART.postings, number)), count);
       this.#pages.set(number, page);
     }
     return page;
@@ -273,10 +276,10 @@ function viewsOf(page: PostingsPage): ArrayBufferView[] {
   return Object.values<ArrayBufferView>({ ...page });
 }
 
-function scanPostings(bytes: Uint8Array): PostingsPage {
-  const starts = new Uint32Array(pageKeyCount);
-  const ends = new Uint32Array(pageKeyCount);
-  const firsts = new Int32Array(pageKeyCount).fill(-1);
+function scanPostings(bytes: Uint8Array, keyCount: number): PostingsPage {
+  const starts = new Uint32Array(keyCount);
+  const ends = new Uint32Array(keyCount);
+  const firsts = new Int32Array(keyCount).fill(-1);
   let at = 0;
   const next = () => {
     let value = 0;

@@ -1,0 +1,79 @@
+import type { Clock } from '@sluice/base/clock';
+import type { IndexRun } from '../chain/chain-snapshot.ts';
+
+export interface LongMergeDependencies {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called when it has ended, and when a failed one may be repeated. */
+  readonly onReady: () => void;
+}
+
+/** A failed merge is repeated after this time, and each further time after twice as long. */
+const retryMs = 30_000;
+const retryMsMax = 3_600_000;
+
+/** A merge of large indexes, which takes minutes to hours, so that other upkeep goes on beside it. */
+export class LongMerge {
+  readonly #dependencies: LongMergeDependencies;
+  #runs: readonly IndexRun[] = [];
+  #working: Promise<void> | undefined;
+  #failureCount = 0;
+
+  constructor(dependencies: LongMergeDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Its inputs, until it has ended, or until it may be repeated. */
+  get runs(): readonly IndexRun[] {
+    return this.#runs;
+  }
+
+  get hasFailed(): boolean {
+    return this.#failureCount > 0;
+  }
+
+  /** Resolves when it has ended; undefined if there is none. */
+  get working(): Promise<void> | undefined {
+    return this.#working;
+  }
+
+  /** `work` rejects if the merge fails; `onError` returns whether it is repeated. */
+  start(
+    runs: readonly IndexRun[],
+    work: Promise<void>,
+    onError: (error: unknown) => boolean,
+  ): void {
+    this.#runs = runs;
+    this.#working = this.#follow(work, onError);
+  }
+
+  /** No merge is due any more, so the last failure no longer matters. */
+  forgetFailure(): void {
+    this.#failureCount = 0;
+  }
+
+  async #follow(work: Promise<void>, onError: (error: unknown) => boolean): Promise<void> {
+    let isRepeated = false;
+    try {
+      await work;
+    } catch (error) {
+      isRepeated = onError(error);
+    }
+    this.#working = undefined;
+    if (isRepeated) {
+      this.#failureCount++;
+      void this.#wait(Math.min(retryMs * 2 ** (this.#failureCount - 1), retryMsMax));
+      return;
+    }
+    this.#runs = [];
+    this.#failureCount = 0;
+    this.#dependencies.onReady();
+  }
+
+  async #wait(ms: number): Promise<void> {
+    const { clock, signal, onReady } = this.#dependencies;
+    await clock.sleep(ms, signal);
+    this.#runs = [];
+    onReady();
+  }
+}
