@@ -85,7 +85,7 @@ async function openStoreAt(target: string): Promise<ObjectStore> {
   };
   const { faults, config } = examineConfig({ overrides: { store } }, env);
   if (faults.length > 0 || config.store === undefined)
-    throw new CodedError('backup-target-unknown', { target }, { cause: faults[0] });
+    throw faults[0] ?? new CodedError('backup-target-unknown', { target });
   return openS3(config.store);
 }
 

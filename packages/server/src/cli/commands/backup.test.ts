@@ -127,6 +127,12 @@ describe('sluice backup and sluice restore', () => {
     }
   });
 
+  test('error: config-value-invalid says what is wrong with the name of a bucket', async () => {
+    const { code, err } = await run('backup', '--data', data, '--to', 's3://b/one');
+    expect([code, err]).toEqual([1, expect.stringContaining('store.bucket')]);
+    expect(err).toContain('[config-value-invalid]');
+  });
+
   test('behavior: --verify sends a damaged file again', async () => {
     const target = join(folder, 'backup');
     await run('backup', '--data', data, '--to', target);
