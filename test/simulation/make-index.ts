@@ -2,9 +2,9 @@
 import type {
   IndexFiles,
   IndexReply,
-  IndexTransfer,
 } from '../../packages/server/src/dataset/history/index-thread.ts';
 import { makeIndex } from '../../packages/server/src/dataset/history/make-index.ts';
+import type { IndexTransfer } from '../../packages/server/src/dataset/history/transfer-channel.ts';
 import type { WriteAt } from '../../packages/server/src/storage/range-file.ts';
 import type { SimFs } from '../../packages/server/src/storage/testing/sim-fs.ts';
 

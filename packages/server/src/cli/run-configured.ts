@@ -1,12 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { systemClock } from '@sluice/base/clock';
-import { delayOptimization } from '@sluice/base/delay-optimization';
+import { delayOptimization, restoreOptimization } from '@sluice/base/delay-optimization';
 import { limitHeapGrowth } from '@sluice/base/memory/limit-heap-growth';
 import { type ConfigChoice, loadConfig } from '../app/config/load-config.ts';
 import { type Describe, runServe } from '../app/serve.ts';
 import type { CommandContext } from './context.ts';
 import { readVersion } from './read-version.ts';
 import { stopSignal } from './stop-signal.ts';
+
+/** After this time a process has answered its first queries, and runs for days. */
+const youngMs = 10_000;
 
 /** Runs a service with a configuration from a file and options until it is stopped. */
 export async function runConfigured(
@@ -16,6 +19,8 @@ export async function runConfigured(
 ): Promise<void> {
   limitHeapGrowth();
   delayOptimization();
+  const signal = stopSignal();
+  void systemClock.sleep(youngMs, signal).then(restoreOptimization);
   const reread = () => loadConfig(choice, process.env);
   const loaded = reread();
   // Without a file to reload, SIGHUP ends the process, as when its terminal is closed.
@@ -25,7 +30,7 @@ export async function runConfigured(
     {
       ...context,
       clock: systemClock,
-      signal: stopSignal(),
+      signal,
       onReload: canReload ? reloadSignal() : () => undefined,
     },
   );

@@ -3,12 +3,8 @@ import { assert } from '@sluice/base/assert';
 import { CodedError } from '@sluice/base/errors';
 import type { IndexRun, SealedSegment } from '../chain/chain-snapshot.ts';
 import { indexFile } from '../chain/segment-lists.ts';
-import type {
-  IndexInputs,
-  IndexTransfer,
-  MakeIndex,
-  OpenIndexFile,
-} from '../dataset/history/index-thread.ts';
+import type { IndexInputs, MakeIndex, OpenIndexFile } from '../dataset/history/index-thread.ts';
+import type { IndexTransfer } from '../dataset/history/transfer-channel.ts';
 import type { CachedObject } from '../object-store/cached-object.ts';
 import type { ObjectCache } from '../object-store/object-cache.ts';
 import type { ObjectInfo, ObjectStore } from '../object-store/object-store.ts';

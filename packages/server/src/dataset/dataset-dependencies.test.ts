@@ -1,5 +1,6 @@
 /** Tests the calls of a dataset to its dependencies, and what it reports. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CodedError, ERRORS } from '@sluice/base/errors';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { ManualClock } from '../../../base/src/testing/manual-clock.ts';
@@ -9,6 +10,7 @@ import { buildSegment } from '../segment/write/build-segment.ts';
 import { SimFs } from '../storage/testing/sim-fs.ts';
 import type { NewChange } from './chain-writer.ts';
 import { Dataset, type DatasetDependencies } from './dataset.ts';
+import type { MakeIndex } from './history/index-thread.ts';
 import { MergeThread } from './merge/merge-thread.ts';
 import type { SegmentFiles } from './segment-files.ts';
 import { createDataset } from './stored/create-dataset.ts';
@@ -315,6 +317,38 @@ test('behavior: segments are merged in another thread than blocks are sealed, un
   expect(speeds).toEqual(['low', 'paced', 'paced', 'paced', 'paced']);
   await dataset.close();
   merge.mockRestore();
+});
+
+test('behavior: files of which an index is being made are not removed before it is made', async () => {
+  let finish = () => {};
+  const inputs: string[] = [];
+  const shape = { pageCount: 1, partCount: 1, keyCount: 1, listBytes: 0, numberBytes: 0 };
+  const makeIndex: MakeIndex = ({ segments }, signal) => {
+    inputs.push(...segments.map(({ path }) => path));
+    return new Promise((resolve, reject) => {
+      finish = () => resolve(shape);
+      signal.addEventListener('abort', () => reject(new CodedError('segment-merge-failed', {})));
+    });
+  };
+  const dataset = await Dataset.open(
+    { folder, realTime: true, limits: { sealBlockCount: 1, mergeBytes: 1 } },
+    { fs, clock, isLockHeld: () => true, merge: mergeInProcess, makeIndex },
+  );
+  const slots = Array.from({ length: 12 }, (_, i) => i + 10);
+  const blocks = makeRun('a', slots, { number: 9, hash: 'a9', height: 100 });
+  const added = blocks.map((block) => ({ header: block.header, bytes: bytesOf(block) }));
+  await dataset.commit([create, { kind: 'extend', blocks: added }]);
+  await dataset.commit([{ kind: 'finalize', block: ref('a21') }]);
+  while (await dataset.seal());
+  while (inputs.length === 0) await nextTurn();
+  while (await dataset.trim({ kind: 'blocks', count: 2 })) await dataset.collect();
+  const exists = (path: string) => fs.paths().includes(path);
+  expect(inputs.length).toBeGreaterThan(1);
+  expect(inputs.filter((path) => !exists(path))).toEqual([]);
+  finish();
+  const first = inputs[0] as string;
+  while (exists(first)) await nextTurn();
+  await dataset.close();
 });
 
 test('behavior: a trim that removes nothing is no commit', async () => {

@@ -6,6 +6,7 @@ import type { IndexShape } from '../../segment/history/layout.ts';
 import {
   answer,
   createChannel,
+  type IndexTransfer,
   type TransferChannel,
   type TransferRequest,
 } from './transfer-channel.ts';
@@ -19,16 +20,6 @@ export interface IndexFiles {
   }[];
   readonly runs: readonly string[];
   readonly target: string;
-}
-
-/** Moves indexes from and to an object store while they are merged, so that the local disk holds only a few pieces of them. */
-export interface IndexTransfer {
-  /** The length of all pieces of an index but the last. */
-  readonly pieceBytes: number;
-  /** Reads bytes of an index, fewer at its end. */
-  read(name: string, position: number, length: number): Promise<Uint8Array>;
-  /** Stores a piece of the new index and removes its local file. */
-  store(number: number, path: string): Promise<void>;
 }
 
 /** An index over segments that is being read. */

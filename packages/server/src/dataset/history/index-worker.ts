@@ -2,10 +2,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '@sluice/base/assert';
 import { lowerThreadPriority } from '@sluice/base/lower-thread-priority';
+import { writePieces } from '../../storage/piece-files.ts';
 import { openRangeFile, writeFileDurably } from '../../storage/range-file.ts';
 import type { IndexWorkerData } from './index-thread.ts';
 import { type MakeIndexDependencies, makeIndex } from './make-index.ts';
-import { writePieces } from './piece-files.ts';
 import { TransferClient } from './transfer-channel.ts';
 
 const port = parentPort;

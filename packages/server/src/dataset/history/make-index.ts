@@ -1,6 +1,6 @@
 import { isCodedError } from '@sluice/base/errors';
 import { collectKeys } from '../../segment/history/collect-keys.ts';
-import { type IndexBytes, IndexKeys, SegmentKeys } from '../../segment/history/read-index.ts';
+import { IndexKeys, type OpenIndexBytes, SegmentKeys } from '../../segment/history/read-index.ts';
 import { type KeySource, writeIndex } from '../../segment/history/write-index.ts';
 import { openSegment } from '../../segment/read/open-segment.ts';
 import type { openRangeFile, writeFileDurably } from '../../storage/range-file.ts';
@@ -10,10 +10,6 @@ export interface MakeIndexDependencies {
   readonly openFile: typeof openRangeFile;
   readonly openIndex: (name: string) => OpenIndexBytes;
   readonly writeFile: typeof writeFileDurably;
-}
-
-export interface OpenIndexBytes extends IndexBytes {
-  close(): void;
 }
 
 export function makeIndex(

@@ -3,8 +3,17 @@
  * which has the connections, has put the answer into shared memory. If a request fails, the main thread ends the thread.
  */
 import type { MessagePort } from 'node:worker_threads';
-import type { IndexTransfer } from './index-thread.ts';
-import type { OpenIndexBytes } from './make-index.ts';
+import type { OpenIndexBytes } from '../../segment/history/read-index.ts';
+
+/** Moves indexes from and to an object store while they are merged, so that the local disk holds only a few pieces of them. */
+export interface IndexTransfer {
+  /** The length of all pieces of an index but the last. */
+  readonly pieceBytes: number;
+  /** Reads bytes of an index, fewer at its end. */
+  read(name: string, position: number, length: number): Promise<Uint8Array>;
+  /** Stores a piece of the new index and removes its local file. */
+  store(number: number, path: string): Promise<void>;
+}
 
 export interface TransferChannel {
   readonly pieceBytes: number;

@@ -268,8 +268,12 @@ class Entries {
   }
 }
 
-export interface IndexBytes {
+interface IndexBytes {
   read(position: number, length: number): Uint8Array;
+}
+
+export interface OpenIndexBytes extends IndexBytes {
+  close(): void;
 }
 
 const pagesPerRead = 256;

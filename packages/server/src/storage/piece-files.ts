@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { type WriteAt, writeAll } from '../../storage/range-file.ts';
+import { type WriteAt, writeAll } from './range-file.ts';
 
 export interface PieceFiles {
   /** The files of the pieces get this name with their numbers. */
