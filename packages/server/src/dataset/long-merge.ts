@@ -4,7 +4,7 @@ import type { IndexRun } from '../chain/chain-snapshot.ts';
 export interface LongMergeDependencies {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called when it has ended, and when a failed one may be repeated. */
+  /** Called when it has succeeded or was stopped, and when a failed one may be repeated. */
   readonly onReady: () => void;
 }
 
@@ -53,10 +53,11 @@ export class LongMerge {
   }
 
   async #follow(work: Promise<void>, onError: (error: unknown) => boolean): Promise<void> {
-    let isRepeated = false;
+    let [hasFailed, isRepeated] = [false, false];
     try {
       await work;
     } catch (error) {
+      hasFailed = true;
       isRepeated = onError(error);
     }
     this.#working = undefined;
@@ -67,7 +68,8 @@ export class LongMerge {
     }
     this.#runs = [];
     this.#failureCount = 0;
-    this.#dependencies.onReady();
+    // A process that may not write would fail again at once, without end.
+    if (!hasFailed) this.#dependencies.onReady();
   }
 
   async #wait(ms: number): Promise<void> {

@@ -210,3 +210,14 @@ test('behavior: a long merge ends without an alarm when another process may writ
   await upkeep.done();
   await upkeep.close();
 });
+
+test('behavior: a long merge of a process that may no longer write is not repeated', async () => {
+  const { upkeep, merges, alarms } = upkeepOfIndexes();
+  upkeep.start();
+  await settle();
+  merges[0]?.end(new CodedError('feed-fenced', {}));
+  await settle();
+  await settle();
+  expect([merges.length, alarms.list()]).toEqual([1, []]);
+  await upkeep.close();
+});
