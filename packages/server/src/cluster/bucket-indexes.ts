@@ -18,7 +18,7 @@ export interface BucketIndexesOptions {
   readonly dataset: string;
   /** For the files of which an index is made, and pieces of it. They are removed afterwards. */
   readonly workFolder: string;
-  /** The names of the objects depend on it, so it is the same for all processes. */
+  /** The length of all pieces but the last. The names of the pieces depend on it, so all processes must use the same. */
   readonly pieceBytes?: number;
 }
 

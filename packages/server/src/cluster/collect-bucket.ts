@@ -42,7 +42,7 @@ export interface CollectDependencies {
   readonly clock: Clock;
   /** The time by the clock of the store. */
   readonly nowUnixMs: number;
-  /** The unused files of the writer's newest state, which can be newer than its manifest, without those that it is writing, even for hours. */
+  /** The unused files of the writer's newest state, which its newest manifest may not have yet. Files that are being written are not among them. */
   readonly unusedFiles: readonly string[];
 }
 

@@ -28,7 +28,7 @@ export class ReadAhead {
       const start = number * blockBytes;
       parts.push(bytes.subarray(Math.max(0, position - start), end - start));
     }
-    // Its failure is that of the read that needs it.
+    // If this request fails, the read that needs the block gets the error.
     if (number * blockBytes < this.#byteLength) this.#block(number).catch(() => undefined);
     return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
   }

@@ -32,12 +32,12 @@ export class LongMerge {
     return this.#failureCount > 0;
   }
 
-  /** Resolves when it has ended; undefined if there is none. */
+  /** A promise that resolves when the merge in progress has ended; undefined if there is none. */
   get working(): Promise<void> | undefined {
     return this.#working;
   }
 
-  /** `work` rejects if the merge fails; `onError` returns whether it is repeated. */
+  /** Takes over a merge that has begun. `work` rejects if the merge fails, and `onError` decides whether it is repeated later. */
   start(
     runs: readonly IndexRun[],
     work: Promise<void>,

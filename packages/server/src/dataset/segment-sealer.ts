@@ -94,7 +94,7 @@ export class SegmentSealer {
     return true;
   }
 
-  /** Adds an index that `make` makes of the inputs, which are protected from removal as soon as this function is called. */
+  /** Adds an index that `make` makes. The files of its inputs are not removed from the moment of this call until the index is added. */
   addIndex(
     run: IndexRun['id'],
     inputs: readonly string[],

@@ -67,7 +67,7 @@ interface Merge {
   readonly signal: AbortSignal;
 }
 
-/** Upkeep of indexes whose merges end when the test lets them. */
+/** Makes an upkeep with seven indexes. The test decides when a merge of indexes ends. */
 function upkeepOfIndexes() {
   const clock = new ManualClock();
   const alarms = new AlarmBoard(clock);

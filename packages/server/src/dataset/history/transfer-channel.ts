@@ -9,7 +9,7 @@ import type { OpenIndexBytes } from '../../segment/history/read-index.ts';
 export interface IndexTransfer {
   /** The length of all pieces of an index but the last. */
   readonly pieceBytes: number;
-  /** Reads bytes of an index, fewer at its end. */
+  /** Reads bytes of an index. Returns fewer if the index ends before. */
   read(name: string, position: number, length: number): Promise<Uint8Array>;
   /** Stores a piece of the new index and removes its local file. */
   store(number: number, path: string): Promise<void>;
